@@ -16,6 +16,22 @@ constexpr uint32_t kPage = 10000;         // remotes per call
 constexpr uint32_t kFlowsPage = 32;       // attachments: each call makes raild read all flows
 constexpr int kLargestAnswer = 64 << 20;  // bytes
 
+// All pages, as one answer.
+template <class Request, class Response>
+Result<Response> AskPages(Client& client,
+                          grpc::Status (v1::Node::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                 Response*),
+                          Request request) {
+  Response all;
+  do {
+    RAIL_ASSIGN(const Response page, client.Ask(method, request));
+    request.set_page_token(page.next_page_token());
+    all.MergeFrom(page);
+    all.clear_next_page_token();
+  } while (!request.page_token().empty());
+  return all;
+}
+
 }  // namespace
 
 Status Client::ConnectTcp() {
@@ -82,18 +98,11 @@ tl::unexpected<Error> Client::Ended(const grpc::Status& status) const {
 }
 
 Result<v1::ListRemotesResponse> Client::ListRemotes() {
-  v1::ListRemotesResponse all;
   v1::ListRemotesRequest request;
   request.set_page_size(kPage);
   request.set_rail(flags_.rail);
   request.set_tenant(flags_.tenant);
-  do {
-    RAIL_ASSIGN(const v1::ListRemotesResponse page, Ask(&v1::Node::Stub::ListRemotes, request));
-    request.set_page_token(page.next_page_token());
-    all.MergeFrom(page);
-    all.clear_next_page_token();
-  } while (!request.page_token().empty());
-  return all;
+  return AskPages(*this, &v1::Node::Stub::ListRemotes, request);
 }
 
 Result<uint32_t> Client::CountRemotes(const std::string& rail) {
@@ -108,14 +117,7 @@ Result<v1::ListFlowsResponse> Client::ListFlows(const v1::AttachmentSelector& se
   v1::ListFlowsRequest request;
   *request.mutable_selector() = selector;
   request.set_page_size(kFlowsPage);
-  v1::ListFlowsResponse all;
-  do {
-    RAIL_ASSIGN(const v1::ListFlowsResponse page, Ask(&v1::Node::Stub::ListFlows, request));
-    request.set_page_token(page.next_page_token());
-    all.MergeFrom(page);
-    all.clear_next_page_token();
-  } while (!request.page_token().empty());
-  return all;
+  return AskPages(*this, &v1::Node::Stub::ListFlows, request);
 }
 
 }  // namespace rail::railctl

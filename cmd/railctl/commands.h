@@ -98,8 +98,9 @@ Selector Meant(const Flags& flags) {
   meant.set_tenant(flags.tenant);
   return meant;
 }
-// `width`: a line is cut there, but not with -o wide; 0: nowhere.
-Table MakeTable(const Context& context, Columns columns, size_t width = 0);
+// `width`: a line is cut there, but not with -o wide; 0: nowhere. `alarming`: as TableStyle says.
+Table MakeTable(const Context& context, Columns columns, size_t width = 0,
+                const std::set<std::string>& alarming = {});
 // How the cells of the command's tables are written, as of now.
 CellStyle StyleOf(const Context& context);
 bool AsJson(const Context& context);

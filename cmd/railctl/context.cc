@@ -65,11 +65,13 @@ Result<std::vector<v1::TenantSummary>> ListTenants(const Context& context) {
   return tenants;
 }
 
-Table MakeTable(const Context& context, Columns columns, size_t width) {
+Table MakeTable(const Context& context, Columns columns, size_t width,
+                const std::set<std::string>& alarming) {
   const bool all = context.flags.format == Format::kWide;
   return Table(std::move(columns.header), {.headers = context.flags.headers,
                                            .color = context.flags.color,
                                            .hidden = all ? std::set<std::string>() : std::move(columns.wide),
+                                           .alarming = alarming,
                                            .width = all ? 0 : width});
 }
 

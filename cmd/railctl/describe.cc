@@ -73,6 +73,12 @@ struct About {
   }
 };
 
+// "NoLeaf (the leaf's MAC address is not known yet)"
+std::string Explained(const std::string& state, const std::map<std::string, std::string>& words) {
+  const auto found = words.find(state);
+  return state + (found == words.end() ? "" : " (" + found->second + ")");
+}
+
 std::string InWords(const v1::Attachment& a, int64_t now_ms) {
   static const std::map<std::string, std::string> words = {
       {"Ready", "the interface is in the pod"},
@@ -80,10 +86,7 @@ std::string InWords(const v1::Attachment& a, int64_t now_ms) {
       {"Deleting", "a DEL has begun; only undo work is left"},
       {"Pending", "undo work has failed so far, and raild tries again"},
       {"NoDevice", "its NIC was reset, and the pod lives without it until raild has put it back"}};
-  const std::string state = WordOf(a.state());
-  const auto found = words.find(state);
-  return state + (found == words.end() ? "" : " (" + found->second + ")") + ", " +
-         Age(a.created().seconds() * 1000, now_ms) + " old";
+  return Explained(WordOf(a.state()), words) + ", " + Age(a.created().seconds() * 1000, now_ms) + " old";
 }
 
 std::string InWords(const v1::Rail& rail) {
@@ -96,9 +99,7 @@ std::string InWords(const v1::Rail& rail) {
       {"RecordLost", "pods live that the record does not know"},
       {"Unseen", "raild cannot look at the bridge; all else is as it saw it last"},
       {"RulesDiffer", "the rules on the bridge are not those that it should have"}};
-  const std::string state = WordOf(rail.state());
-  const auto found = words.find(state);
-  return state + (found == words.end() ? "" : " (" + found->second + ")");
+  return Explained(WordOf(rail.state()), words);
 }
 
 // By LLDP: "port swp3 (to node 7) of leaf3, chassis 00:1c:73:0a:0b:0c".
@@ -132,11 +133,8 @@ std::string MegaflowsInWords(const v1::AttachmentFlows& flows) {
     if (why.empty()) why = flow.why_not();
   }
   std::string text = Count(flows.megaflows_total(), "datapath flow");
-  const char* separator = ": ";
-  for (const auto& [place, count] : places) {
-    text += separator + std::to_string(count) + " in " + place;
-    separator = ", ";
-  }
+  const auto in_words = [](const auto& each) { return std::to_string(each.second) + " in " + each.first; };
+  if (!places.empty()) text += ": " + Join(places, ", ", in_words);
   return text + (why.empty() ? "" : "; why not in hardware: " + why);
 }
 

@@ -42,11 +42,8 @@ Status PrintCounters(const Context& context, const v1::ListCountersResponse& res
     context.out << Text(json, layout) << '\n';
     return {};
   }
-  const bool all = context.flags.format == Format::kWide;
-  Table table(CounterHeader(), {.headers = context.flags.headers,
-                                .color = context.flags.color,
-                                .hidden = all ? std::set<std::string>() : kCounterWide,
-                                .alarming = kShouldBeZero});
+  Table table =
+      MakeTable(context, {.header = CounterHeader(), .wide = kCounterWide}, /*width=*/0, kShouldBeZero);
   for (const v1::PortCounters& port : response.ports()) table.Add(CounterRow(port));
   table.Print(context.out);
   return {};

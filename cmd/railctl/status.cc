@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/railctl/commands.h"
+#include "lib/base/text.h"
 
 namespace rail::railctl {
 namespace {
@@ -61,11 +62,8 @@ std::string CountStates(const v1::ListAttachmentsResponse& response) {
     if (a.state() == v1::Attachment::STATE_READY && !a.rules_in_place()) ++without_rules;
   }
   std::string text = std::to_string(response.attachments_size());
-  const char* separator = ": ";
-  for (const auto& [state, count] : states) {
-    text += separator + std::to_string(count) + " " + state;
-    separator = ", ";
-  }
+  const auto in_words = [](const auto& each) { return std::to_string(each.second) + " " + each.first; };
+  if (!states.empty()) text += ": " + Join(states, ", ", in_words);
   if (without_rules > 0) text += "; " + std::to_string(without_rules) + " Ready ones lack rules";
   return text;
 }

@@ -15,11 +15,6 @@ using config::ClusterFile;
 using config::NodeFacts;
 using config::Resolved;
 
-int Failed(const Error& error) {
-  log::Error("{}", error.message);
-  return 1;
-}
-
 // The node of the command line, with what its object says.
 Result<NodeFacts> FactsOf(const Flags& flags) {
   NodeFacts node;
@@ -75,6 +70,11 @@ int ResolveAll(const ClusterFile& common, const Flags& flags) {
 }
 
 }  // namespace
+
+int Failed(const Error& error) {
+  log::Error("{}", error.message);
+  return 1;
+}
 
 int ResolveConfig(const Flags& flags, const config::FindUplink& find_uplink) {
   const auto common = ClusterFile::Load(flags.resolve_config);

@@ -38,9 +38,7 @@ Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
 
 int CheckThisNode(const std::string& file, const config::Paths& paths) {
   const auto netlink = netlink::Kernel::Open();
-  if (netlink) return raild::CheckNode(file, **netlink, paths.sysfs);
-  log::Error("{}", netlink.error().message);
-  return 1;
+  return netlink ? raild::CheckNode(file, **netlink, paths.sysfs) : raild::Failed(netlink.error());
 }
 
 // Runs until a signal. A node.json that changes meanwhile begins anew by the new one, in this process: no more than a restart to
@@ -58,10 +56,7 @@ int Serve(config::NodeConfig config, const config::Paths& paths) {
       config = *std::exchange(before, std::nullopt);
       continue;
     }
-    if (!daemon) {
-      log::Error("{}", daemon.error().message);
-      return 1;
-    }
+    if (!daemon) return raild::Failed(daemon.error());
     auto next = (*daemon)->Run();
     if (!next) return 0;
     log::Info("node.json has changed ({}): beginning anew by it",
@@ -78,17 +73,11 @@ int main(int argc, char** argv) {
   if (flags.exit_status >= 0) return flags.exit_status;
   log::Init("raild", flags.level);
   const config::Paths paths = config::Paths::FromEnvironment();
-  if (const Status dropped = raild::DropPrivileges(); !dropped) {
-    log::Error("{}", dropped.error().message);
-    return 1;
-  }
+  if (const Status dropped = raild::DropPrivileges(); !dropped) return raild::Failed(dropped.error());
 
   if (flags.print_attachments) {
     const auto text = raild::AttachmentsText(state::Sqlite::OpenAsItIs(paths.state_file));
-    if (!text) {
-      log::Error("{}", text.error().message);
-      return 1;
-    }
+    if (!text) return raild::Failed(text.error());
     std::fputs(text->c_str(), stdout);
     return 0;
   }
@@ -100,10 +89,7 @@ int main(int argc, char** argv) {
   if (!flags.check_node.empty()) return CheckThisNode(flags.check_node, paths);
   if (flags.print_node_object) {
     const auto object = raild::ReadNodeObject(paths);
-    if (!object) {
-      log::Error("{}", object.error().message);
-      return 1;
-    }
+    if (!object) return raild::Failed(object.error());
     std::printf("%s\n", object->c_str());
     return 0;
   }
@@ -111,10 +97,7 @@ int main(int argc, char** argv) {
   if (flags.remove) return raild::Remove(RealDeps(), paths, flags.force);
 
   const auto config = ReadConfig(paths);
-  if (!config) {
-    log::Error("{}", config.error().message);
-    return 1;
-  }
+  if (!config) return raild::Failed(config.error());
   if (flags.check_config) {
     std::printf("%s: %zu rails, right\n", paths.config_file.c_str(), config->rails.size());
     return 0;

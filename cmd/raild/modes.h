@@ -48,6 +48,9 @@ inline constexpr int kSomeIsLeft = 3;  // what is left is told, and can be tried
 // Says on stdout what it has done and what is left.
 int Remove(engine::Deps deps, const config::Paths& paths, bool force);
 
+// Logs it. The exit status: 1.
+int Failed(const Error& error);
+
 // Exit status of --resolve-config without --node-object, where the file cannot be resolved without the node's labels.
 inline constexpr int kNeedsLabels = 3;
 

@@ -42,26 +42,22 @@ std::string ConfigFile(const config::Paths& paths) {
   return Exists(paths.config_file) ? paths.config_file : KeptConfig(paths);
 }
 
+Status Copy(const std::string& from, const std::string& to, mode_t mode) {
+  std::ifstream in(from, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return Fail(Code::kInternal, "read " + from);
+  return WriteWhole(to, text.str(), mode);
+}
+
 // A plugin that starts from now on finds no node.json and changes nothing.
 Status HideConfig(const config::Paths& paths) {
   if (!Exists(paths.config_file)) return {};
-  std::ifstream in(paths.config_file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in) return Fail(Code::kInternal, "read " + paths.config_file);
-  RAIL_TRY(WriteWhole(KeptConfig(paths), text.str(), 0600));
+  RAIL_TRY(Copy(paths.config_file, KeptConfig(paths), 0600));
   std::error_code error;
   if (!fs::remove(paths.config_file, error) && error)
     return FailErrno(error.value(), "remove " + paths.config_file);
   return {};
-}
-
-Status ShowConfig(const config::Paths& paths) {
-  std::ifstream in(KeptConfig(paths), std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in) return Fail(Code::kInternal, "read " + KeptConfig(paths));
-  return WriteWhole(paths.config_file, text.str(), 0644);
 }
 
 // Whether a folder of which RailCNI is not the only owner can go.
@@ -169,8 +165,8 @@ int Remove(engine::Deps deps, const config::Paths& paths, bool force) {
   // An ADD that had read node.json before may have recorded its pod since.
   live = removal.Live();
   if (live && !live->empty() && !force) {
-    if (const Status shown = was_here ? ShowConfig(paths) : Status(); !shown)
-      return Refuse(shown.error().message);
+    const Status shown = was_here ? Copy(KeptConfig(paths), paths.config_file, 0644) : Status();
+    if (!shown) return Refuse(shown.error().message);
     return refuse_live(*live);
   }
   const int status = Tell(removal.Run());

@@ -4,11 +4,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 #include "lib/base/fd.h"
+#include "lib/base/parse.h"
 
 namespace rail::raild {
 namespace {
@@ -20,20 +20,14 @@ std::string Take(const char* name) {
   return taken;
 }
 
-int64_t Number(const std::string& text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
-}
-
 }  // namespace
 
 Supervisor Supervisor::FromEnvironment() {
   Supervisor supervisor;
   supervisor.socket_ = Take("NOTIFY_SOCKET");
-  const int64_t usec = Number(Take("WATCHDOG_USEC"));
+  const int64_t usec = Number<int64_t>(Take("WATCHDOG_USEC")).value_or(0);
   const std::string pid = Take("WATCHDOG_PID");
-  if (usec > 0 && (pid.empty() || Number(pid) == ::getpid()))
+  if (usec > 0 && (pid.empty() || Number<int64_t>(pid) == ::getpid()))
     supervisor.watchdog_ = std::chrono::microseconds(usec);
   return supervisor;
 }

@@ -189,21 +189,16 @@ Outcome<std::string> Execute(const std::string& type, const std::vector<std::str
   RAIL_ASSIGN(const std::string file, FindPlugin(type, path));
   // One that is killed as soon as it runs may leave a lease half written.
   if (Clock::now() >= deadline)
-    return tl::make_unexpected(
-        CniError(Error{Code::kTransient, "it was not run: the time of the call had passed before", 0}));
+    return Fail(Code::kTransient, "it was not run: the time of the call had passed before");
   RAIL_ASSIGN(const Fd in, InputFile(config));
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return tl::make_unexpected(CniError(ErrnoError(errno, "make a pipe for the answer")));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return FailErrno(errno, "make a pipe for the answer");
   const Fd out(ends[0]);
   Fd child_out(ends[1]);
-  if (::fcntl(out.get(), F_SETFL, O_NONBLOCK) != 0) {
-    return tl::make_unexpected(CniError(ErrnoError(errno, "make the pipe non-blocking")));
-  }
+  if (::fcntl(out.get(), F_SETFL, O_NONBLOCK) != 0) return FailErrno(errno, "make the pipe non-blocking");
   RAIL_ASSIGN(const pid_t pid, Spawn(file, Environment(cni_environment), in.get(), child_out.get()));
   Child child(pid);
-  if (child.handle() < 0)
-    return tl::make_unexpected(CniError(ErrnoError(errno, "watch the plugin's process")));
+  if (child.handle() < 0) return FailErrno(errno, "watch the plugin's process");
   child_out.Reset();
 
   std::string output;

@@ -16,6 +16,7 @@
 #include <streambuf>
 
 #include "lib/base/log.h"
+#include "lib/base/parse.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/text.h"
 #include "lib/cni/validate.h"
@@ -34,10 +35,8 @@ std::string Getenv(const Process& process, const char* name) {
 
 std::vector<std::string> SplitPath(const std::string& path) {
   std::vector<std::string> folders;
-  for (size_t start = 0; start < path.size();) {
-    const size_t end = std::min(path.find(':', start), path.size());
-    if (end > start) folders.push_back(path.substr(start, end - start));
-    start = end + 1;
+  for (const std::string_view folder : Split(path, ":")) {
+    if (!folder.empty()) folders.emplace_back(folder);
   }
   return folders;
 }
@@ -164,9 +163,8 @@ Outcome<void> CheckRuntimeDevice(const json& config, const std::string& device) 
 // Refuses CNI_ARGS that contradict the pod's identity: a second namespace would be a way into another tenant, a second name or
 // UID a way to pass for another pod.
 Outcome<void> CheckPodIdentity(const Request& request) {
-  for (size_t start = 0; start < request.args.size();) {
-    const size_t end = std::min(request.args.find(';', start), request.args.size());
-    for (const auto& [key, value] : ParseArgs(request.args.substr(start, end - start))) {
+  for (const std::string_view arg : Split(request.args, ";")) {
+    for (const auto& [key, value] : ParseArgs(std::string(arg))) {
       if (key == "K8S_POD_NAMESPACE" && value != request.pod.pod_namespace) {
         return CniFail(4, "CNI_ARGS names two namespaces",
                        fmt::format("K8S_POD_NAMESPACE is {} and {}: the pod's tenant cannot be told",
@@ -181,7 +179,6 @@ Outcome<void> CheckPodIdentity(const Request& request) {
                                    Quote(*known)));
       }
     }
-    start = end + 1;
   }
   return {};
 }

@@ -8,7 +8,7 @@
 #include "lib/base/pci_address.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/text.h"
-#include "lib/config/document.h"
+#include "lib/config/keys.h"
 #include "lib/config/overlay.h"
 
 namespace rail::config {
@@ -35,12 +35,8 @@ bool IsWrongAnywhere(const JsonError& problem) {
 
 // Stand-ins for what differs from node to node, so that the plain reader judges the rest.
 void StandIn(json& document) {
-  const auto bgp = document.find("bgp");
-  if (bgp != document.end() && bgp->is_object()) {
-    const auto is_derived = [&](const char* key) { return bgp->contains(key) && (*bgp)[key].is_object(); };
-    if (is_derived("asn")) (*bgp)["asn"] = 1U;
-    if (is_derived("router_id")) (*bgp)["router_id"] = "0.0.0.1";
-  }
+  if (json* asn = DerivedAt(document, "asn")) *asn = 1U;
+  if (json* router_id = DerivedAt(document, "router_id")) *router_id = "0.0.0.1";
 }
 
 // The uplinks by their PCI addresses. Errors are added with the paths of the keys.

@@ -39,6 +39,8 @@ using FindUplink = std::function<Result<std::string>(const std::string& pci_addr
 // For a file that is resolved elsewhere than on its nodes: a name that no other address gets.
 Result<std::string> UplinkElsewhere(const std::string& pci_address);
 
+// The value of bgp.<key> if it is an object, from which the node's own is made; else nullptr.
+nlohmann::json* DerivedAt(nlohmann::json& document, const char* key);
 // bgp.asn and bgp.router_id, where the file says how to make them of the node: "asn": {"base": 4200000000, "from": "node_ip"} becomes
 // "asn": 4200002570. What cannot be derived stays, and `errors` says why, with the key's path.
 void Derive(nlohmann::json& document, const NodeFacts& node, JsonErrors& errors);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lib/config/document.h"
 #include "lib/config/values.h"
 
 namespace rail::config {
@@ -145,12 +144,8 @@ class Derivation {
       errors_.Add(object.PathOf("label"), "node " + node_.name + " has no label " + key);
       return std::nullopt;
     }
-    Result<uint32_t> number = NumberIn(label->second);
-    if (is_address_ && !has_base) {
-      const auto address = ParseIpv4(label->second);
-      number = address ? Result<uint32_t>(NumberOf(*address))
-                       : Fail(address.error().code, address.error().message);
-    }
+    tl::expected<uint32_t, Error> number = NumberIn(label->second);
+    if (is_address_ && !has_base) number = ParseIpv4(label->second).map(NumberOf);
     if (number) return *number;
     errors_.Add(object.PathOf("label"), where + ": " + number.error().message);
     return std::nullopt;
@@ -163,21 +158,20 @@ class Derivation {
   JsonErrors& errors_;
 };
 
-// The value of bgp.<key> if it is an object; else nullptr.
-json* ObjectAt(json& document, const char* key) {
+}  // namespace
+
+json* DerivedAt(json& document, const char* key) {
   const auto bgp = document.find("bgp");
   if (bgp == document.end() || !bgp->is_object()) return nullptr;
   const auto value = bgp->find(key);
   return value == bgp->end() || !value->is_object() ? nullptr : &*value;
 }
 
-}  // namespace
-
 void Derive(json& document, const NodeFacts& node, JsonErrors& errors) {
-  if (json* asn = ObjectAt(document, "asn")) {
+  if (json* asn = DerivedAt(document, "asn")) {
     if (const auto number = Derivation(*asn, "bgp.asn", false, node, errors).Run()) *asn = *number;
   }
-  if (json* router_id = ObjectAt(document, "router_id")) {
+  if (json* router_id = DerivedAt(document, "router_id")) {
     if (const auto number = Derivation(*router_id, "bgp.router_id", true, node, errors).Run())
       *router_id = AddressOf(*number);
   }
@@ -186,7 +180,7 @@ void Derive(json& document, const NodeFacts& node, JsonErrors& errors) {
 bool DerivesFromLabels(const json& document) {
   json copy = document;
   return std::ranges::any_of(std::initializer_list<const char*>{"asn", "router_id"}, [&](const char* key) {
-    const json* value = ObjectAt(copy, key);
+    const json* value = DerivedAt(copy, key);
     return value != nullptr && value->contains("from") && (*value)["from"].is_object();
   });
 }

@@ -199,12 +199,11 @@ constexpr Key kKubeletRows[] = {
     Row<&Kubelet::device_plugin>("device_plugin", "false", kAtOnce, {},
                                  "raild offers the rails' devices to the kubelet "
                                  "([how](../kubelet/README.md)); no other device plugin may offer them"),
-    Row<&Kubelet::resource>(
-        "resource", "\"nvidia.com/rail{index}\"", kAtOnce,
-        Text(IsResourceOfRails,
-             "the name of an extended resource, DOMAIN/NAME, in which \"{index}\" and \"{rail}\" stand for "
-             "the rail's index and name"),
-        "each rail has its own"),
+    Row<&Kubelet::resource>("resource", "\"nvidia.com/rail{index}\"", kAtOnce,
+                            Text(IsResourceOfRails,
+                                 "the name of an extended resource, DOMAIN/NAME, in which \"{index}\" and "
+                                 "\"{rail}\" stand for the rail's index and name"),
+                            "each rail has its own"),
     Row<&Kubelet::grace_s>("grace_s", "15", kAtOnce, Range(1, 3600),
                            "s: what is wrong with a rail or device for less is no news for the kubelet"),
     Row<&Kubelet::folder>(
@@ -254,8 +253,8 @@ constexpr Key kNodeRows[] = {
         "[other names](../tenancy/README.md#a-cluster-gets-another-name) (or `\"\"`) that nodes of this "
         "cluster announce"),
     Row<&NodeConfig::rails>("rails", "at least one is required", kAtOnce, Of(kRailKeys, "[]"),
-                            "A new rail is taken at once. All links and devices of the "
-                            "file differ, and are neither `all` nor `default`"),
+                            "A new rail is taken at once. All links and devices of the file differ, and are "
+                            "neither `all` nor `default`"),
     // The rails have it.
     {.name = "lossless",
      .absent = "nothing is checked",

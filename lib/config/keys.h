@@ -16,6 +16,9 @@ extern const KeyTable kTenancyKeys;
 extern const KeyTable kRatesKeys;
 extern const KeyTable kFrontendKeys;
 
+// What Parse would refuse in the plain document. Empty: Parse takes it.
+std::vector<JsonError> ProblemsOf(const nlohmann::json& document);
+
 // The check of kNodeKeys: what one section says about another.
 void CheckNode(Section& in, const Key& key, NodeConfig& node);
 

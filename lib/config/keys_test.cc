@@ -10,8 +10,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "lib/config/document.h"
-
 namespace rail::config {
 namespace {
 

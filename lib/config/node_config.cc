@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "lib/config/document.h"
 #include "lib/config/keys.h"
 
 namespace rail::config {

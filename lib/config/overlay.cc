@@ -89,13 +89,12 @@ void Overlay::MergeRail(const json& set, const std::string& name, const std::str
     }
     return;
   }
-  if (found == rails.end()) {
+  const bool is_new = found == rails.end();
+  if (is_new) {
     rails.push_back(json::object());
     origins_[KeyOf(name)] = place;
-    MergeObject(rails.back(), set, KeyOf(name), place, errors);
-  } else {
-    MergeObject(*found, set, KeyOf(name), place, errors);
   }
+  MergeObject(is_new ? rails.back() : *found, set, KeyOf(name), place, errors);
 }
 
 std::string Overlay::OriginOf(const std::string& path) const {

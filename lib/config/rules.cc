@@ -76,8 +76,7 @@ void CheckNode(Section& in, const Key&, NodeConfig& node) {
   if (node.topology.labels && node.topology.unit.empty())
     in.Add("topology.unit",
            "is missing: in mode \"vrf\" leaves are heard over the sessions of tenants alone, so a node "
-           "without pods "
-           "has no name for its unit, and topology.labels would tell schedulers nothing of it");
+           "without pods has no name for its unit, and topology.labels would tell schedulers nothing of it");
   if (!node.bgp.manage)
     in.AddValue("bgp.manage",
                 "must be true in mode \"vrf\": a tenant's instance of bgpd comes with its first pod and goes "

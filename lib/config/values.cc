@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
 
 #include "lib/base/address.h"
 #include "lib/base/link_name.h"

@@ -16,9 +16,7 @@ using netlink::Link;
 constexpr size_t kFewAddresses = 64;  // each is a request
 
 std::string Devices(const config::Rail& rail) {
-  std::string names;
-  for (const auto& entry : rail.devices) Append(names, ", ", entry.device);
-  return names.empty() ? "none" : names;
+  return rail.devices.empty() ? "none" : Join(rail.devices, ", ", &config::DeviceEntry::device);
 }
 
 // Whether `link` is the device of `saved`. `representor` is the representor on the host now, or null.

@@ -115,9 +115,9 @@ Result<Device> Sriov::Find(const config::Rail& rail, const std::string& id) {
   const std::string doing = Finding(rail, id);
   RAIL_ASSIGN(const sriov::Vf vf, VfOf(rail, id));
   if (sriov::IsUserspaceDriver(vf.driver)) {
-    return Fail(Code::kUnsupported, doing + ": it is bound to " + vf.driver +
-                                        " and has no network interface: devices for DPDK or virtual machines "
-                                        "are not supported");
+    return Fail(Code::kUnsupported,
+                doing + ": it is bound to " + vf.driver +
+                    " and has no network interface: devices for DPDK or virtual machines are not supported");
   }
   if (vf.driver.empty()) {
     return Fail(Code::kUnsupported,
@@ -166,11 +166,9 @@ Result<std::string> Sriov::RepresentorOf(const config::Rail& rail, const sriov::
   }
   if (!told.empty()) return told;
   if (entry != nullptr) return entry->representor;
-  return Fail(
-      Code::kUnsupported,
-      "the kernel names no representor for it: set " + vf.pf.address +
-          " to switchdev mode (devlink dev eswitch set, or \"manage_sriov\" in node.json), or name one "
-          "in node.json under rails[].devices");
+  return Fail(Code::kUnsupported, "the kernel names no representor for it: set " + vf.pf.address +
+                                      " to switchdev mode (devlink dev eswitch set, or \"manage_sriov\" in "
+                                      "node.json), or name one in node.json under rails[].devices");
 }
 
 Result<Sriov::Place> Sriov::PlaceOf(const std::string& address, bool with_rates) {
@@ -251,10 +249,6 @@ Result<Saved> Sriov::Save(const Device& device) {
   }
   saved.vf = std::move(vf);
   return saved;
-}
-
-Status Sriov::RaiseRepresentor(const Device& device, uint32_t mtu) {
-  return netdev_.RaiseRepresentor(device, mtu);
 }
 
 Result<MacAddress> Sriov::MoveIn(const Device& device, const netns::Netns& pod, const std::string& ifname) {

@@ -36,7 +36,9 @@ class Sriov : public Backend {
   Result<Device> Find(const config::Rail& rail, const std::string& id) override;
   Status CheckRail(const config::Rail& rail, const std::string& id) override;
   Result<Saved> Save(const Device& device) override;
-  Status RaiseRepresentor(const Device& device, uint32_t mtu) override;
+  Status RaiseRepresentor(const Device& device, uint32_t mtu) override {
+    return netdev_.RaiseRepresentor(device, mtu);
+  }
   Result<MacAddress> MoveIn(const Device& device, const netns::Netns& pod,
                             const std::string& ifname) override;
   Result<std::vector<std::string>> Verify(const Saved& saved, const std::optional<Settings>& settings,

@@ -1,6 +1,5 @@
 #include "lib/frr/base_config.h"
 
-#include <algorithm>
 #include <set>
 
 #include "lib/frr/config_lines.h"
@@ -93,10 +92,8 @@ class BasePlan {
   }
 
   Status CheckNeighbor(const RailPeer& rail) const {
-    const std::string* line = Starting(instance_.lines, Neighbor(rail) + " interface");
-    if (line == nullptr || *line == Neighbor(rail) + " interface" ||
-        *line == Neighbor(rail) + " interface remote-as external")
-      return {};
+    const std::string* line = OtherNeighbor(instance_, Neighbor(rail));
+    if (line == nullptr) return {};
     return Fail(Code::kExists,
                 "bgpd has \"" + *line + "\", which is not the neighbor that rail " + rail.rail +
                     " needs: remove it, or set bgp.manage to false and keep the neighbor yourself");
@@ -171,15 +168,8 @@ class BasePlan {
     // If a new session is lost before it has sent all its routes, the leaf deletes them (README.md), so this time must be short.
     // It must be longer than 50 ms, for which the process queue holds what was announced just before.
     if (Starting(instance_.lines, "coalesce-time ") == nullptr) inner.emplace_back("coalesce-time 100");
-    for (const RailPeer& rail : base_.rails) {
-      if (Starting(instance_.lines, Neighbor(rail) + " interface") == nullptr)
-        inner.push_back(Neighbor(rail) + " interface");
-      if (!HasTimers(rail)) inner.push_back(Neighbor(rail) + " timers 3 9");
-      if (Starting(instance_.lines, Neighbor(rail) + " timers connect ") == nullptr)
-        inner.push_back(Neighbor(rail) + " timers connect 1");
-    }
-    Family(instance_.ipv4, "ipv4", inner);
-    Family(instance_.ipv6, "ipv6", inner);
+    for (const RailPeer& rail : base_.rails) AddNeighbor(inner, instance_, Neighbor(rail));
+    for (const bool v6 : {false, true}) Family(v6, inner);
     // Last: these lines bring the session up, and its families and route-maps must be in place by then.
     for (const RailPeer& rail : base_.rails) {
       if (!Has(instance_.lines, Neighbor(rail) + " interface remote-as external"))
@@ -191,28 +181,16 @@ class BasePlan {
     return {};
   }
 
-  bool HasTimers(const RailPeer& rail) const {
-    const std::string prefix = Neighbor(rail) + " timers ";
-    return std::ranges::any_of(instance_.lines, [&](const std::string& line) {
-      return line.starts_with(prefix) && !line.substr(prefix.size()).starts_with("connect");
-    });
-  }
-
-  void Family(const FamilyConfig& family, const std::string& name, std::vector<std::string>& inner) const {
+  void Family(bool v6, std::vector<std::string>& inner) const {
+    const FamilyConfig& family = instance_.Family(v6);
     std::vector<std::string> missing;
     const auto want = [&](const std::string& line) {
       if (!Has(family.lines, line)) missing.push_back(line);
     };
-    // bgpd does not print its defaults: ipv4 is active unless configured otherwise, ipv6 is not.
-    const bool active = name == "ipv4" ? !Has(instance_.lines, "no bgp default ipv4-unicast")
-                                       : Has(instance_.lines, "bgp default ipv6-unicast");
     want(std::string("table-map ") + kNoFibMap);
     for (const RailPeer& rail : base_.rails) {
       const std::string neighbor = Neighbor(rail);
-      if (active ? Has(family.lines, "no " + neighbor + " activate")
-                 : !Has(family.lines, neighbor + " activate")) {
-        missing.push_back(neighbor + " activate");
-      }
+      AddActivation(missing, instance_, v6, neighbor);
       if (Starting(family.lines, "no " + neighbor + " send-community") != nullptr)
         missing.push_back(neighbor + " send-community all");
       want(neighbor + " route-map " + kInMap + " in");
@@ -223,10 +201,7 @@ class BasePlan {
       if (present == nullptr || present->ends_with(" warning-only"))
         want(bound + std::to_string(base_.max_prefixes) + " warning-only");
     }
-    if (missing.empty()) return;
-    inner.push_back("address-family " + name + " unicast");
-    inner.insert(inner.end(), missing.begin(), missing.end());
-    inner.emplace_back("exit-address-family");
+    AddFamily(inner, v6, missing);
   }
 
   static std::string Neighbor(const RailPeer& rail) { return "neighbor " + rail.interface; }
@@ -321,10 +296,7 @@ Result<FeedPlan> PlanFeed(const RunningConfig& running, const Identity& identity
       const std::string line = "neighbor " + rail.interface + " soft-reconfiguration inbound";
       if (!Has(instance.Family(v6).lines, line)) missing.push_back(line);
     }
-    if (missing.empty()) continue;
-    plan.lines.emplace_back(v6 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
-    plan.lines.insert(plan.lines.end(), missing.begin(), missing.end());
-    plan.lines.emplace_back("exit-address-family");
+    AddFamily(plan.lines, v6, missing);
   }
   const std::vector<std::string> want{"bmp monitor ipv4 unicast pre-policy",
                                       "bmp monitor ipv6 unicast pre-policy",
@@ -389,12 +361,7 @@ Result<std::vector<std::string>> PlanAnnounce(const RunningConfig& running, cons
   }
   if (networks[0].empty() && networks[1].empty()) return lines;
   lines.push_back(RouterLine(identity.asn, identity.vrf));
-  for (const int v6 : {0, 1}) {
-    if (networks[v6].empty()) continue;
-    lines.emplace_back(v6 != 0 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
-    lines.insert(lines.end(), networks[v6].begin(), networks[v6].end());
-    lines.emplace_back("exit-address-family");
-  }
+  for (const bool v6 : {false, true}) AddFamily(lines, v6, networks[v6 ? 1 : 0]);
   return lines;
 }
 

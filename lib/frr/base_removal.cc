@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "lib/frr/base_config.h"
+#include "lib/frr/config_lines.h"
 
 namespace rail::frr {
 namespace {
@@ -15,17 +16,6 @@ constexpr std::string_view kRelax = "bgp bestpath as-path multipath-relax";  // 
 // Lines without a value that the base configuration adds to the instance.
 constexpr std::string_view kSwitches[] = {"bgp graceful-restart preserve-fw-state", "bgp graceful-restart",
                                           "no bgp network import-check", "coalesce-time 100", kRelax};
-
-bool Has(const std::vector<std::string>& lines, std::string_view line) {
-  return std::ranges::find(lines, line) != lines.end();
-}
-
-// The first line that begins with `prefix`; "" none.
-std::string Starting(const std::vector<std::string>& lines, std::string_view prefix) {
-  const auto it =
-      std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(prefix); });
-  return it == lines.end() ? "" : *it;
-}
 
 // The interface whose neighbor the line is about; "" none of these.
 std::string NeighborIn(std::string_view line, const std::vector<std::string>& interfaces) {
@@ -97,8 +87,8 @@ class Plan {
     if (removal_.base && running_.bmp_targets.contains(std::string(kTargets)))
       inner.push_back("no bmp targets " + std::string(kTargets));
     const std::vector<std::string> none;
-    Family(running_.ipv4, before_ == nullptr ? none : before_->ipv4, "ipv4", inner);
-    Family(running_.ipv6, before_ == nullptr ? none : before_->ipv6, "ipv6", inner);
+    Family(before_ == nullptr ? none : before_->ipv4, false, inner);
+    Family(before_ == nullptr ? none : before_->ipv6, true, inner);
     if (before_ != nullptr) {
       Neighbors(inner);
       Switches(inner);
@@ -114,7 +104,7 @@ class Plan {
     for (const std::string& interface : interfaces_) {
       const std::string neighbor = "neighbor " + interface + " ";
       if (!WasThere(interface)) {
-        if (!Starting(running_.lines, neighbor).empty()) inner.push_back("no " + neighbor + "interface");
+        if (Starting(running_.lines, neighbor) != nullptr) inner.push_back("no " + neighbor + "interface");
         continue;
       }
       Restore(running_.lines, before_->lines, interface, inner);
@@ -122,7 +112,7 @@ class Plan {
   }
 
   bool WasThere(const std::string& interface) const {
-    return before_ != nullptr && !Starting(before_->lines, "neighbor " + interface + " ").empty();
+    return before_ != nullptr && Starting(before_->lines, "neighbor " + interface + " ") != nullptr;
   }
 
   // The lines of a neighbor, in one part of the configuration.
@@ -144,14 +134,14 @@ class Plan {
     for (const std::string_view line : kSwitches) {
       if (Has(running_.lines, line) && !Has(before_->lines, line)) inner.push_back(Undo(line));
     }
-    const std::string now = Starting(running_.lines, kRouterId);
-    const std::string was = Starting(before_->lines, kRouterId);
-    if (now == was || now.empty()) return;
-    inner.push_back(was.empty() ? Undo(now) : was);
+    const std::string* now = Starting(running_.lines, kRouterId);
+    const std::string* was = Starting(before_->lines, kRouterId);
+    if (now == nullptr || (was != nullptr && *now == *was)) return;
+    inner.push_back(was == nullptr ? Undo(*now) : *was);
   }
 
-  void Family(const FamilyConfig& family, const std::vector<std::string>& before, const std::string& name,
-              std::vector<std::string>& inner) const {
+  void Family(const std::vector<std::string>& before, bool v6, std::vector<std::string>& inner) const {
+    const FamilyConfig& family = running_.Family(v6);
     std::vector<std::string> lines;
     for (const auto& [address, map] : family.networks) {
       if (IsOurs(map) && (removal_.base || FromRouteMapName(map)))
@@ -170,10 +160,7 @@ class Plan {
           lines.push_back(Undo(line));
       }
     }
-    if (lines.empty()) return;
-    inner.push_back("address-family " + name + " unicast");
-    inner.insert(inner.end(), lines.begin(), lines.end());
-    inner.emplace_back("exit-address-family");
+    AddFamily(inner, v6, lines);
   }
 
   void Maps() {

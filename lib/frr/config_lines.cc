@@ -64,6 +64,41 @@ std::vector<std::string> MapLines(const RunningConfig& running, const std::strin
   return lines;
 }
 
+void AddFamily(std::vector<std::string>& lines, bool v6, const std::vector<std::string>& inner) {
+  if (inner.empty()) return;
+  lines.emplace_back(v6 ? "address-family ipv6 unicast" : "address-family ipv4 unicast");
+  lines.insert(lines.end(), inner.begin(), inner.end());
+  lines.emplace_back("exit-address-family");
+}
+
+void AddNeighbor(std::vector<std::string>& lines, const InstanceConfig& instance,
+                 const std::string& neighbor) {
+  if (Starting(instance.lines, neighbor + " interface") == nullptr) lines.push_back(neighbor + " interface");
+  const bool timers = std::ranges::any_of(instance.lines, [&](const std::string& line) {
+    return line.starts_with(neighbor + " timers ") && !line.starts_with(neighbor + " timers connect");
+  });
+  if (!timers) lines.push_back(neighbor + " timers 3 9");
+  if (Starting(instance.lines, neighbor + " timers connect ") == nullptr)
+    lines.push_back(neighbor + " timers connect 1");
+}
+
+void AddActivation(std::vector<std::string>& lines, const InstanceConfig& instance, bool v6,
+                   const std::string& neighbor) {
+  // bgpd does not print its defaults: ipv4 is active unless configured otherwise, ipv6 is not.
+  const bool active = v6 ? Has(instance.lines, "bgp default ipv6-unicast")
+                         : !Has(instance.lines, "no bgp default ipv4-unicast");
+  const std::vector<std::string>& family = instance.Family(v6).lines;
+  if (active ? Has(family, "no " + neighbor + " activate") : !Has(family, neighbor + " activate"))
+    lines.push_back(neighbor + " activate");
+}
+
+const std::string* OtherNeighbor(const InstanceConfig& instance, const std::string& neighbor) {
+  const std::string* line = Starting(instance.lines, neighbor + " interface");
+  const bool is_ours = line == nullptr || *line == neighbor + " interface" ||
+                       *line == neighbor + " interface remote-as external";
+  return is_ours ? nullptr : line;
+}
+
 std::vector<std::string> ListLines(const RunningConfig& running, const std::string& kind,
                                    const std::vector<std::string>& entries) {
   std::vector<std::string> want;

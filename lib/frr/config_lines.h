@@ -35,4 +35,18 @@ std::vector<std::string> MapLines(const RunningConfig& running, const std::strin
 std::vector<std::string> ListLines(const RunningConfig& running, const std::string& kind,
                                    const std::vector<std::string>& entries);
 
+// Of one family: what `inner` lines stand in; nothing without any.
+void AddFamily(std::vector<std::string>& lines, bool v6, const std::vector<std::string>& inner);
+
+// What an unnumbered neighbor ("neighbor p0") lacks in the instance, all but the line that brings its session up.
+void AddNeighbor(std::vector<std::string>& lines, const InstanceConfig& instance,
+                 const std::string& neighbor);
+
+// That the neighbor is active in the family, where it is not.
+void AddActivation(std::vector<std::string>& lines, const InstanceConfig& instance, bool v6,
+                   const std::string& neighbor);
+
+// The line that makes `neighbor` something else than an unnumbered neighbor of any other AS; nullptr: there is none.
+const std::string* OtherNeighbor(const InstanceConfig& instance, const std::string& neighbor);
+
 }  // namespace rail::frr

@@ -111,10 +111,10 @@ Result<std::vector<EchoAnswer>> Echo(const std::vector<EchoPeer>& peers, Deadlin
     requests.Send();
     const Deadline until = i + 1 == kTries ? deadline : Clock::now() + slice;
     while (!requests.complete()) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-      if (left <= 0) break;
+      const int left = PollTimeout(until);
+      if (left == 0) break;
       pollfd readable{fd.get(), POLLIN, 0};
-      if (::poll(&readable, 1, static_cast<int>(left)) < 0 && errno != EINTR) return failed();
+      if (::poll(&readable, 1, left) < 0 && errno != EINTR) return failed();
       requests.Take();
     }
   }

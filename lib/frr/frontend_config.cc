@@ -57,10 +57,8 @@ class FrontendPlan {
 
  private:
   Status CheckNeighbor(const std::string& link) const {
-    const std::string* line = Starting(running_.lines, Neighbor(link) + " interface");
-    if (line == nullptr || *line == Neighbor(link) + " interface" ||
-        *line == Neighbor(link) + " interface remote-as external")
-      return {};
+    const std::string* line = OtherNeighbor(running_, Neighbor(link));
+    if (line == nullptr) return {};
     return Fail(Code::kExists, "bgpd has \"" + *line +
                                    "\", which is not the neighbor that the front end needs: " +
                                    "remove it, or take " + link + " out of frontend.links of node.json");
@@ -104,14 +102,7 @@ class FrontendPlan {
     Leftovers(inner);
     for (const std::string& link : frontend_.links) {
       const std::string neighbor = Neighbor(link);
-      if (Starting(running_.lines, neighbor + " interface") == nullptr)
-        inner.push_back(neighbor + " interface");
-      const bool timers = std::ranges::any_of(running_.lines, [&](const std::string& line) {
-        return line.starts_with(neighbor + " timers ") && !line.starts_with(neighbor + " timers connect");
-      });
-      if (!timers) inner.push_back(neighbor + " timers 3 9");
-      if (Starting(running_.lines, neighbor + " timers connect ") == nullptr)
-        inner.push_back(neighbor + " timers connect 1");
+      AddNeighbor(inner, running_, neighbor);
       const std::string bfd = neighbor + " bfd";
       if (frontend_.bfd == Frontend::Bfd::kOn && Starting(running_.lines, bfd) == nullptr)
         inner.push_back(bfd);
@@ -151,22 +142,15 @@ class FrontendPlan {
       if (address.is_v6() == v6 && !family.networks.contains(address))
         missing.push_back("network " + address.ToHostPrefix() + " route-map " + kFrontendOwn);
     }
-    const bool active = v6 ? Has(running_.lines, "bgp default ipv6-unicast")
-                           : !Has(running_.lines, "no bgp default ipv4-unicast");
     for (const std::string& link : frontend_.links) {
       const std::string neighbor = Neighbor(link);
-      if (active ? Has(family.lines, "no " + neighbor + " activate")
-                 : !Has(family.lines, neighbor + " activate"))
-        missing.push_back(neighbor + " activate");
+      AddActivation(missing, running_, v6, neighbor);
       for (const std::string& map : {InMap(v6) + " in", OutMap(v6) + " out"}) {
         const std::string line = neighbor + " route-map " + map;
         if (!Has(family.lines, line)) missing.push_back(line);
       }
     }
-    if (missing.empty()) return;
-    inner.push_back(std::string("address-family ") + (v6 ? "ipv6" : "ipv4") + " unicast");
-    inner.insert(inner.end(), missing.begin(), missing.end());
-    inner.emplace_back("exit-address-family");
+    AddFamily(inner, v6, missing);
   }
 
   void RemoveListsAndMaps() {

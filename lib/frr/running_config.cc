@@ -1,39 +1,29 @@
 #include "lib/frr/running_config.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "lib/base/parse.h"
 
 namespace rail::frr {
 namespace {
 
-std::vector<std::string_view> Split(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(' '), line.size());
-    if (end > 0) words.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
+std::vector<std::string_view> WordsOf(std::string_view line) {
+  std::vector<std::string_view> words = Split(line, " ");
+  std::erase(words, "");
   return words;
-}
-
-std::optional<uint32_t> Number(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // "4200000001", or "64086.59905" where the instance says `as-notation dot`.
 std::optional<uint32_t> ParseAsn(std::string_view text) {
   const size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return Number(text);
-  const auto high = Number(text.substr(0, dot)), low = Number(text.substr(dot + 1));
+  if (dot == std::string_view::npos) return Number<uint32_t>(text);
+  const auto high = Number<uint32_t>(text.substr(0, dot)), low = Number<uint32_t>(text.substr(dot + 1));
   if (!high || !low || *high > 0xffff || *low > 0xffff) return std::nullopt;
   return *high << 16 | *low;
 }
 
 void ReadNetwork(std::string_view line, FamilyConfig& family) {
-  const auto words = Split(line);
+  const auto words = WordsOf(line);
   const auto prefix = IpPrefix::Parse(words.size() > 1 ? words[1] : std::string_view{});
   if (!prefix || !prefix->is_host()) return;
   std::string& route_map = family.networks[prefix->address];
@@ -79,7 +69,7 @@ class Reader {
     in_family_ = false;
     family_ = nullptr;
     if (line.starts_with("router bgp ")) {
-      const auto words = Split(line);
+      const auto words = WordsOf(line);
       if (words.size() < 3) return;
       instance_ = &config_;
       for (size_t i = 3; i < words.size(); ++i) {
@@ -149,11 +139,7 @@ const InstanceConfig& RunningConfig::Of(const std::string& vrf) const {
 
 RunningConfig ParseRunningConfig(std::string_view text) {
   Reader reader;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    reader.Line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : Split(text, "\n")) reader.Line(line);
   return reader.Take();
 }
 

@@ -1,10 +1,10 @@
 #include "lib/frr/show.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/parse.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/utf8.h"
 
@@ -66,10 +66,9 @@ std::optional<Notification> NotificationOf(const json& neighbor, const std::stri
   const bool received = due_to == "BGP Notification received";
   const std::string code = StringAt(neighbor, "lastErrorCodeSubcode");
   if (code.size() != 4 || (!received && due_to != "BGP Notification send")) return std::nullopt;
-  uint16_t both = 0;
-  const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), both, 16);
-  if (error != std::errc() || end != code.data() + code.size()) return std::nullopt;
-  return Notification{static_cast<uint8_t>(both >> 8), static_cast<uint8_t>(both & 0xff), received,
+  const auto both = Number<uint16_t>(code, 16);
+  if (!both) return std::nullopt;
+  return Notification{static_cast<uint8_t>(*both >> 8), static_cast<uint8_t>(*both & 0xff), received,
                       StringAt(neighbor, "lastNotificationReason")};
 }
 

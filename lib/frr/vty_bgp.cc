@@ -88,6 +88,10 @@ Result<std::string> VtyBgp::ShowOrEmpty(const std::string& command, Deadline dea
   return text;
 }
 
+Result<std::string> VtyBgp::ShowPrefix(bool v6, const std::string& prefix, Deadline deadline) {
+  return ShowOrEmpty(Show() + " " + Family(v6) + " unicast " + prefix + " json", deadline);
+}
+
 Status VtyBgp::Send(const std::vector<std::string>& lines, Deadline deadline) {
   if (!lines.empty()) shared_->read.reset();
   return shared_->vty.Configure(ConfigOf(lines), deadline);
@@ -133,23 +137,17 @@ Result<std::vector<Announcement>> VtyBgp::Announced(Deadline deadline) {
 
 Result<bool> VtyBgp::InAdjRibOut(const IpAddress& address, const std::string& interface, Deadline deadline) {
   RAIL_TRY(CheckWord(interface, "the interface"));
-  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " " + Family(address.is_v6()) + " unicast " +
-                                                      address.ToHostPrefix() + " json",
-                                                  deadline));
+  RAIL_ASSIGN(const std::string text, ShowPrefix(address.is_v6(), address.ToHostPrefix(), deadline));
   return DecodeInAdjRibOut(text, interface);
 }
 
 Result<std::optional<std::string>> VtyBgp::AnnouncedElsewhere(const IpAddress& address, Deadline deadline) {
-  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " " + Family(address.is_v6()) + " unicast " +
-                                                      address.ToHostPrefix() + " json",
-                                                  deadline));
+  RAIL_ASSIGN(const std::string text, ShowPrefix(address.is_v6(), address.ToHostPrefix(), deadline));
   return DecodeElsewhere(text);
 }
 
 Result<std::set<std::string>> VtyBgp::UsedLinks(const IpPrefix& prefix, Deadline deadline) {
-  RAIL_ASSIGN(const std::string text, ShowOrEmpty(Show() + " " + Family(prefix.address.is_v6()) +
-                                                      " unicast " + prefix.ToString() + " json",
-                                                  deadline));
+  RAIL_ASSIGN(const std::string text, ShowPrefix(prefix.address.is_v6(), prefix.ToString(), deadline));
   return DecodeUsedLinks(text);
 }
 

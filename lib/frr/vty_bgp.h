@@ -69,6 +69,7 @@ class VtyBgp : public Bgp {
   Result<std::shared_ptr<const RunningConfig>> Running(Deadline deadline);
   // bgpd's text, or "{}" when it has no such instance.
   Result<std::string> ShowOrEmpty(const std::string& command, Deadline deadline);
+  Result<std::string> ShowPrefix(bool v6, const std::string& prefix, Deadline deadline);
   // "show bgp vrf NAME"; for the default instance "show bgp".
   std::string Show() const { return vrf_.empty() ? "show bgp" : "show bgp vrf " + vrf_; }
   Result<std::vector<Session>> AllSessions(Deadline deadline);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/podnet/commands.h"
 
 namespace rail::inspect {
@@ -84,14 +85,13 @@ void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, Deadline until) {
 
 std::string CommandFor(const Attachment& attachment, const std::vector<Deviation>& deviations) {
   if (!podnet::IsPlainWord(attachment.netns_path)) return {};
-  std::string all;
-  size_t commands = 0;
+  std::vector<std::string> commands;
   for (const Deviation& each : deviations) {
-    if (each.command.empty()) continue;
-    all += (commands++ == 0 ? "" : " && ") + each.command;
+    if (!each.command.empty()) commands.push_back(each.command);
   }
-  if (commands == 0) return {};
-  if (commands > 1) all = "sh -c '" + all + "'";
+  if (commands.empty()) return {};
+  std::string all = Join(commands, " && ");
+  if (commands.size() > 1) all = "sh -c '" + all + "'";
   return "`nsenter --net=" + attachment.netns_path + " " + all + "`";
 }
 

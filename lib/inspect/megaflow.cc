@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/parse.h"
 #include "lib/base/text.h"
 #include "lib/inspect/text.h"
 

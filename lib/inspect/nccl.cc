@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/base/parse.h"
 #include "lib/base/pci_address.h"
 #include "lib/engine/attach/verb_context.h"
 #include "lib/inspect/hardware.h"
 #include "lib/inspect/select.h"
-#include "lib/inspect/text.h"
 #include "lib/netlink/sysfs_view.h"
 #include "lib/sriov/lookup.h"
 

@@ -1,7 +1,8 @@
 // What other programs print, read.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/base/parse.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/inspect/megaflow.h"
 #include "lib/inspect/text.h"
 #include "lib/inspect/trace/switch_trace.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/inspect/text.h"
+#include "lib/base/parse.h"
 #include "lib/sriov/sysfs.h"
 
 namespace rail::inspect {

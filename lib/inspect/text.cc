@@ -8,16 +8,6 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-std::vector<std::string_view> Split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> pieces;
-  for (;;) {
-    const size_t end = text.find(separator);
-    pieces.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return pieces;
-    text.remove_prefix(end + separator.size());
-  }
-}
-
 std::vector<std::string_view> SplitOutside(std::string_view text) {
   std::vector<std::string_view> pieces;
   size_t begin = 0;

@@ -1,11 +1,9 @@
-// Takes apart text that other programs print.
+// Takes apart text that Open vSwitch prints (lib/base/parse.h: any text).
 //
-// Use:      for (std::string_view line : Split(text, "\n")) ...;  auto n = Number<uint64_t>("12");
+// Use:      for (std::string_view field : SplitOutside("eth(src=a,dst=b),recirc(0)")) ...
 // Threads:  pure functions; the results point into the arguments
 #pragma once
 
-#include <charconv>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,19 +11,7 @@ namespace rail::inspect {
 
 std::string_view Trim(std::string_view text);
 
-// Splits an empty text into one empty piece.
-std::vector<std::string_view> Split(std::string_view text, std::string_view separator);
-
 // Splits at commas outside of parentheses: "eth(src=a,dst=b),recirc(0)" has two pieces.
 std::vector<std::string_view> SplitOutside(std::string_view text);
-
-// The number that is all of `text`, or nothing.
-template <class T>
-std::optional<T> Number(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace rail::inspect

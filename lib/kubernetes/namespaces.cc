@@ -2,8 +2,11 @@
 
 #include <charconv>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "lib/base/parse.h"
 
 namespace rail::kubernetes {
 namespace {
@@ -133,13 +136,6 @@ class EventReader : public Walker {
   std::string_view label_key_;
 };
 
-std::optional<int> Number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 Result<Page> ReadPage(std::string_view text, std::string_view label_key) {
@@ -155,21 +151,15 @@ Result<Event> ReadEvent(std::string_view text, std::string_view label_key) {
   RAIL_TRY_AS(reader.Read(text), "an event of the API server");
   Event& event = reader.event;
   using Kind = Event::Kind;
-  if (reader.type == "ERROR") {
-    event.kind = Kind::kError;
-    return std::move(event);
-  }
-  if (reader.type == "BOOKMARK") {
-    event.kind = Kind::kBookmark;
-  } else if (reader.type == "ADDED") {
-    event.kind = Kind::kAdded;
-  } else if (reader.type == "MODIFIED") {
-    event.kind = Kind::kModified;
-  } else if (reader.type == "DELETED") {
-    event.kind = Kind::kDeleted;
-  } else {
-    return Fail(Code::kInvalid, "the API server sends an event of an unknown type");
-  }
+  static const std::map<std::string, Kind> kinds = {{"ERROR", Kind::kError},
+                                                    {"BOOKMARK", Kind::kBookmark},
+                                                    {"ADDED", Kind::kAdded},
+                                                    {"MODIFIED", Kind::kModified},
+                                                    {"DELETED", Kind::kDeleted}};
+  const auto kind = kinds.find(reader.type);
+  if (kind == kinds.end()) return Fail(Code::kInvalid, "the API server sends an event of an unknown type");
+  event.kind = kind->second;
+  if (event.kind == Kind::kError) return std::move(event);
   const bool needs_name = event.kind != Kind::kBookmark;
   if (event.what.resource_version.empty() || (needs_name && event.what.name.empty()))
     return Fail(Code::kInvalid, "the API server sends an event without a name or a version");
@@ -180,14 +170,12 @@ int64_t ReadTime(std::string_view text) {
   if (text.size() != 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
       text[16] != ':' || text[19] != 'Z')
     return 0;
-  const auto year = Number(text.substr(0, 4)), month = Number(text.substr(5, 2)),
-             day = Number(text.substr(8, 2));
-  const auto hour = Number(text.substr(11, 2)), minute = Number(text.substr(14, 2)),
-             second = Number(text.substr(17, 2));
+  const auto part = [&](size_t at, size_t digits) { return Number<unsigned>(text.substr(at, digits)); };
+  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2);
+  const auto hour = part(11, 2), minute = part(14, 2), second = part(17, 2);
   if (!year || !month || !day || !hour || !minute || !second) return 0;
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(*month), std::chrono::day(*day)};
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return 0;
   const auto since = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(*hour) +
                      std::chrono::minutes(*minute) + std::chrono::seconds(*second);

@@ -56,6 +56,17 @@ class Attributes {
     return {static_cast<const char*>(nla_data(attribute)), static_cast<size_t>(nla_len(attribute))};
   }
 
+  // The bytes of attribute `type`, as a struct of the kernel's; nothing if it is absent or has fewer than `least`. Newer kernels
+  // append members, older ones lack the last.
+  template <class T>
+  std::optional<T> Struct(int type, size_t least = sizeof(T)) const {
+    const std::string_view bytes = Bytes(type);
+    if (bytes.size() < least) return std::nullopt;
+    T value{};
+    bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
+    return value;
+  }
+
   // The attributes inside attribute `type`; none when it is missing or malformed.
   template <int kInnerMax>
   Attributes<kInnerMax> Nested(int type) const {
@@ -102,6 +113,14 @@ const Body* Parse(std::string_view message, int type, Attributes<kMax>& attribut
   }
   if (nlmsg_parse(header, sizeof(Body), attributes.table(), kMax, nullptr) < 0) return nullptr;
   return static_cast<const Body*>(nlmsg_data(header));
+}
+
+// The attributes of a message of `type` without a family's header. False when it is not such a message.
+template <int kMax>
+bool ParseBare(std::string_view message, int type, Attributes<kMax>& attributes) {
+  nlmsghdr* header = Header(message);
+  return header != nullptr && header->nlmsg_type == type &&
+         nlmsg_parse(header, 0, attributes.table(), kMax, nullptr) >= 0;
 }
 
 }  // namespace rail::netlink

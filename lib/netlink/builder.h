@@ -14,6 +14,9 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "lib/base/address.h"
 #include "lib/netlink/socket.h"
@@ -33,18 +36,15 @@ class Builder {
     ok_ = ok_ && nla_put(message_.get(), type, static_cast<int>(bytes.size()), bytes.data()) >= 0;
     return *this;
   }
-  Builder& Uint64(int type, uint64_t value) {
+  // The bytes of a number, or of a struct of the kernel's.
+  template <class T>
+  Builder& Struct(int type, const T& value) {
     return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
   }
-  Builder& Uint32(int type, uint32_t value) {
-    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  Builder& Uint16(int type, uint16_t value) {
-    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
-  }
-  Builder& Uint8(int type, uint8_t value) {
-    return Bytes(type, {reinterpret_cast<const char*>(&value), sizeof value});
-  }
+  Builder& Uint64(int type, uint64_t value) { return Struct(type, value); }
+  Builder& Uint32(int type, uint32_t value) { return Struct(type, value); }
+  Builder& Uint16(int type, uint16_t value) { return Struct(type, value); }
+  Builder& Uint8(int type, uint8_t value) { return Struct(type, value); }
   Builder& String(int type, std::string_view text) { return Bytes(type, std::string(text) + '\0'); }
   Builder& Mac(int type, const MacAddress& mac) {
     return Bytes(type, {reinterpret_cast<const char*>(mac.bytes.data()), mac.bytes.size()});
@@ -73,6 +73,31 @@ class Builder {
 inline Status Run(Socket& socket, const Builder& message, std::string_view doing) {
   RAIL_TRY(message.Check(doing));
   return socket.Request(message.get(), doing);
+}
+
+// Sends `message` and decodes the answer. Nothing: `decode` makes nothing of it.
+template <class Decode>
+auto Ask(Socket& socket, const Builder& message, std::string_view doing, const Decode& decode)
+    -> Result<std::invoke_result_t<Decode, std::string_view>> {
+  RAIL_TRY(message.Check(doing));
+  std::invoke_result_t<Decode, std::string_view> answer;
+  RAIL_TRY(socket.Request(message.get(), doing, [&](std::string_view bytes) { answer = decode(bytes); }));
+  return answer;
+}
+
+// Runs a dump and decodes it. Leaves out messages of which `decode` makes nothing.
+template <class Decode>
+auto List(Socket& socket, const Builder& message, std::string_view doing, const Decode& decode)
+    -> Result<std::vector<typename std::invoke_result_t<Decode, std::string_view>::value_type>> {
+  RAIL_TRY(message.Check(doing));
+  std::vector<typename std::invoke_result_t<Decode, std::string_view>::value_type> values;
+  RAIL_TRY(socket.Dump(
+      message.get(), doing,
+      [&](std::string_view bytes) {
+        if (auto value = decode(bytes)) values.push_back(std::move(*value));
+      },
+      [&] { values.clear(); }));
+  return values;
 }
 
 }  // namespace rail::netlink

@@ -125,15 +125,7 @@ Result<std::vector<DropRule>> ListDropRules() {
   RAIL_ASSIGN_AS(Socket socket, Socket::Open(NETLINK_NETFILTER), doing);
   const Builder message(TypeOf(NFT_MSG_GETRULE), 0,
                         nfgenmsg{.nfgen_family = NFPROTO_UNSPEC, .version = NFNETLINK_V0, .res_id = 0});
-  RAIL_TRY(message.Check(doing));
-  std::vector<DropRule> rules;
-  RAIL_TRY(socket.Dump(
-      message.get(), doing,
-      [&](std::string_view bytes) {
-        if (auto rule = DecodeDropRule(bytes)) rules.push_back(std::move(*rule));
-      },
-      [&] { rules.clear(); }));
-  return rules;
+  return List(socket, message, doing, DecodeDropRule);
 }
 
 }  // namespace rail::netlink

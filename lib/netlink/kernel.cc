@@ -27,22 +27,12 @@ Status CheckName(std::string_view name, std::string_view doing) {
                                   std::to_string(name.size()));
 }
 
-ifinfomsg LinkBody(int link) {
-  ifinfomsg body{};
-  body.ifi_family = AF_UNSPEC;
-  body.ifi_index = link;
-  return body;
-}
-
 Builder ChangeLink(int link) {
-  return Builder(RTM_NEWLINK, 0, LinkBody(link));
+  return Builder(RTM_NEWLINK, 0, ifinfomsg{.ifi_index = link});
 }
 
 Builder ChangeFlags(int link, unsigned flags) {
-  ifinfomsg body = LinkBody(link);
-  body.ifi_flags = flags;
-  body.ifi_change = IFF_UP;
-  return Builder(RTM_NEWLINK, 0, body);
+  return Builder(RTM_NEWLINK, 0, ifinfomsg{.ifi_index = link, .ifi_flags = flags, .ifi_change = IFF_UP});
 }
 
 Builder AddressMessage(int type, int flags, const Address& address) {
@@ -107,33 +97,27 @@ Status CheckFamily(const PolicyRule& rule, std::string_view doing) {
   return Fail(Code::kInvalid, std::string(doing) + ": the source is of the other address family");
 }
 
-// Runs a dump and decodes it with `decode`. Leaves out messages for which `decode` returns nothing, and values that `keep` refuses.
+// As List, without the values that `keep` refuses.
 template <class Value, class Keep>
-Result<std::vector<Value>> List(Socket& socket, const Builder& message, std::string_view doing,
-                                std::optional<Value> (*decode)(std::string_view), const Keep& keep) {
-  RAIL_TRY(message.Check(doing));
-  std::vector<Value> values;
-  RAIL_TRY(socket.Dump(
-      message.get(), doing,
-      [&](std::string_view bytes) {
-        if (auto value = decode(bytes); value && keep(*value)) values.push_back(std::move(*value));
-      },
-      [&] { values.clear(); }));
-  return values;
+Result<std::vector<Value>> ListSome(Socket& socket, const Builder& message, std::string_view doing,
+                                    std::optional<Value> (*decode)(std::string_view), const Keep& keep) {
+  return List(socket, message, doing, [&](std::string_view bytes) {
+    auto value = decode(bytes);
+    if (value && !keep(*value)) value.reset();
+    return value;
+  });
 }
 
 Result<Link> AskLink(Socket& socket, Builder& message, const std::string& doing) {
   message.Uint32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  RAIL_TRY(message.Check(doing));
-  std::optional<Link> link;
-  RAIL_TRY(socket.Request(message.get(), doing, [&](std::string_view bytes) { link = DecodeLink(bytes); }));
+  RAIL_ASSIGN(std::optional<Link> link, Ask(socket, message, doing, DecodeLink));
   if (!link) return Fail(Code::kInternal, doing + ": the kernel's answer holds no link");
   return std::move(*link);
 }
 
 // Finds a link by its name or by an alternative name, which may be longer.
 Result<Link> LinkCalled(Socket& socket, std::string_view name) {
-  Builder message(RTM_GETLINK, 0, LinkBody(0));
+  Builder message(RTM_GETLINK, 0, ifinfomsg{});
   message.String(name.size() < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME, name);
   return AskLink(socket, message, "find link " + std::string(name));
 }
@@ -155,12 +139,12 @@ Result<Link> Kernel::GetLink(std::string_view name) {
 }
 
 Result<Link> Kernel::LinkAt(int index) {
-  Builder message(RTM_GETLINK, 0, LinkBody(index));
+  Builder message(RTM_GETLINK, 0, ifinfomsg{.ifi_index = index});
   return AskLink(socket_, message, "look at link " + std::to_string(index));
 }
 
 Status Kernel::DropAltname(int link, std::string_view name) {
-  Builder message(RTM_DELLINKPROP, 0, LinkBody(link));
+  Builder message(RTM_DELLINKPROP, 0, ifinfomsg{.ifi_index = link});
   nlattr* properties = message.Nest(IFLA_PROP_LIST);
   message.String(IFLA_ALT_IFNAME, name);
   message.EndNest(properties);
@@ -169,9 +153,9 @@ Status Kernel::DropAltname(int link, std::string_view name) {
 }
 
 Result<std::vector<Link>> Kernel::ListLinks() {
-  Builder message(RTM_GETLINK, 0, LinkBody(0));
+  Builder message(RTM_GETLINK, 0, ifinfomsg{});
   message.Uint32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-  return List<Link>(socket_, message, "list links", DecodeLink, [](const Link&) { return true; });
+  return List(socket_, message, "list links", DecodeLink);
 }
 
 Status Kernel::SetUp(int link) {
@@ -240,7 +224,7 @@ Status Kernel::MoveLink(int link, int netns_fd, std::string_view name) {
 Status Kernel::AddVrf(std::string_view name, uint32_t table) {
   const std::string doing = "make the VRF " + std::string(name) + " with table " + std::to_string(table);
   RAIL_TRY(CheckName(name, doing));
-  Builder message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, LinkBody(0));
+  Builder message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
   message.String(IFLA_IFNAME, name);
   nlattr* info = message.Nest(IFLA_LINKINFO);
   message.String(IFLA_INFO_KIND, "vrf");
@@ -257,7 +241,8 @@ Status Kernel::SetMaster(int link, int master) {
 }
 
 Status Kernel::DeleteLink(int link) {
-  return Run(socket_, Builder(RTM_DELLINK, 0, LinkBody(link)), "delete link " + std::to_string(link));
+  return Run(socket_, Builder(RTM_DELLINK, 0, ifinfomsg{.ifi_index = link}),
+             "delete link " + std::to_string(link));
 }
 
 Status Kernel::AddAddress(const Address& address) {
@@ -275,8 +260,9 @@ Status Kernel::DeleteAddress(const Address& address) {
 Result<std::vector<Address>> Kernel::ListAddresses(int link) {
   ifaddrmsg body{};
   body.ifa_index = static_cast<uint32_t>(link);
-  return List<Address>(socket_, Builder(RTM_GETADDR, 0, body), "list addresses" + OfLink(link), DecodeAddress,
-                       [&](const Address& address) { return link == 0 || address.link == link; });
+  return ListSome<Address>(socket_, Builder(RTM_GETADDR, 0, body), "list addresses" + OfLink(link),
+                           DecodeAddress,
+                           [&](const Address& address) { return link == 0 || address.link == link; });
 }
 
 Status Kernel::AddRoute(const Route& route) {
@@ -297,8 +283,8 @@ Result<std::vector<Route>> Kernel::ListRoutes(uint32_t table) {
         table < 256 ? static_cast<unsigned char>(table) : static_cast<unsigned char>(RT_TABLE_UNSPEC);
     Builder message(RTM_GETROUTE, 0, body);
     message.Uint32(RTA_TABLE, table);
-    auto some = List<Route>(socket_, message, "list routes of table " + std::to_string(table), DecodeRoute,
-                            [&](const Route& route) { return route.table == table; });
+    auto some = ListSome<Route>(socket_, message, "list routes of table " + std::to_string(table),
+                                DecodeRoute, [&](const Route& route) { return route.table == table; });
     if (!some && some.error().code == Code::kNotFound) continue;  // no such table
     if (!some && some.error().sys_errno == EOPNOTSUPP) continue;  // a kernel without IPv6
     if (!some) return some;
@@ -320,9 +306,7 @@ Status Kernel::DeleteRule(const PolicyRule& rule) {
 }
 
 Result<std::vector<PolicyRule>> Kernel::ListRules() {
-  fib_rule_hdr body{};
-  return List<PolicyRule>(socket_, Builder(RTM_GETRULE, 0, body), "list rules", DecodeRule,
-                          [](const PolicyRule&) { return true; });
+  return List(socket_, Builder(RTM_GETRULE, 0, fib_rule_hdr{}), "list rules", DecodeRule);
 }
 
 Status Kernel::SetPermanentNeighbour(int link, const IpAddress& address, const MacAddress& mac) {
@@ -340,8 +324,8 @@ Status Kernel::SetPermanentNeighbour(int link, const IpAddress& address, const M
 Result<std::vector<Neighbour>> Kernel::ListNeighbours(int link) {
   Builder message(RTM_GETNEIGH, 0, ndmsg{});
   if (link != 0) message.Uint32(NDA_IFINDEX, static_cast<uint32_t>(link));
-  return List<Neighbour>(socket_, message, "list neighbours" + OfLink(link), DecodeNeighbour,
-                         [&](const Neighbour& neighbour) { return link == 0 || neighbour.link == link; });
+  return ListSome<Neighbour>(socket_, message, "list neighbours" + OfLink(link), DecodeNeighbour,
+                             [&](const Neighbour& neighbour) { return link == 0 || neighbour.link == link; });
 }
 
 }  // namespace rail::netlink

@@ -20,21 +20,6 @@ Builder Command(int type, uint8_t command, const std::string& link) {
   return message;
 }
 
-// The bytes of attribute `type`, as a struct of the kernel's; nothing if it is absent or too short.
-template <class Struct, int kMax>
-std::optional<Struct> As(const Attributes<kMax>& attributes, int type) {
-  const std::string_view bytes = attributes.Bytes(type);
-  Struct value;
-  if (bytes.size() < sizeof value) return std::nullopt;
-  bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
-  return value;
-}
-
-template <class Struct>
-std::string_view BytesOf(const Struct& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
 DcbPfc PfcOf(const ieee_pfc& told) {
   DcbPfc pfc{.enabled = told.pfc_en, .capacity = told.pfc_cap, .mbc = told.mbc, .delay = told.delay};
   std::copy(std::begin(told.requests), std::end(told.requests), pfc.requests.begin());
@@ -78,7 +63,7 @@ Message SetPfcRequest(const std::string& link, const DcbPfc& pfc) {
   std::ranges::copy(pfc.indications, std::begin(wanted.indications));
   Builder message = Command(RTM_SETDCB, DCB_CMD_IEEE_SET, link);
   nlattr* ieee = message.Nest(DCB_ATTR_IEEE);
-  message.Bytes(DCB_ATTR_IEEE_PFC, BytesOf(wanted));
+  message.Struct(DCB_ATTR_IEEE_PFC, wanted);
   message.EndNest(ieee);
   return Copy(message);
 }
@@ -88,7 +73,7 @@ Message AppRequest(const std::string& link, const DcbApp& app, bool add) {
   Builder message = Command(RTM_SETDCB, add ? DCB_CMD_IEEE_SET : DCB_CMD_IEEE_DEL, link);
   nlattr* ieee = message.Nest(DCB_ATTR_IEEE);
   nlattr* table = message.Nest(DCB_ATTR_IEEE_APP_TABLE);
-  message.Bytes(DCB_ATTR_IEEE_APP, BytesOf(entry));
+  message.Struct(DCB_ATTR_IEEE_APP, entry);
   message.EndNest(table);
   message.EndNest(ieee);
   return Copy(message);
@@ -100,13 +85,13 @@ std::optional<DcbState> DecodeDcb(std::string_view message) {
   if (body == nullptr || body->cmd != DCB_CMD_IEEE_GET || !attributes.Has(DCB_ATTR_IEEE)) return std::nullopt;
   const auto ieee = attributes.Nested<DCB_ATTR_IEEE_MAX>(DCB_ATTR_IEEE);
   DcbState state;
-  if (const auto pfc = As<ieee_pfc>(ieee, DCB_ATTR_IEEE_PFC)) state.pfc = PfcOf(*pfc);
-  if (const auto ets = As<ieee_ets>(ieee, DCB_ATTR_IEEE_ETS)) {
+  if (const auto pfc = ieee.Struct<ieee_pfc>(DCB_ATTR_IEEE_PFC)) state.pfc = PfcOf(*pfc);
+  if (const auto ets = ieee.Struct<ieee_ets>(DCB_ATTR_IEEE_ETS)) {
     state.ets.emplace();
     std::copy(std::begin(ets->prio_tc), std::end(ets->prio_tc), state.ets->traffic_class.begin());
   }
   state.apps = AppsIn(ieee.raw(DCB_ATTR_IEEE_APP_TABLE));
-  if (const auto peer = As<ieee_pfc>(ieee, DCB_ATTR_IEEE_PEER_PFC)) state.peer_pfc = peer->pfc_en;
+  if (const auto peer = ieee.Struct<ieee_pfc>(DCB_ATTR_IEEE_PEER_PFC)) state.peer_pfc = peer->pfc_en;
   return state;
 }
 

@@ -19,11 +19,9 @@ DevlinkPort::Flavour FlavourOf(std::optional<uint16_t> flavour) {
 
 // The kernel answers ENODEV if devlink does not know the device, and EOPNOTSUPP if the driver does not support the request.
 template <class Value>
-Result<Value> Ask(Socket& socket, const Builder& message, const std::string& doing,
-                  std::optional<Value> (*decode)(std::string_view)) {
-  RAIL_TRY(message.Check(doing));
-  std::optional<Value> value;
-  RAIL_TRY(socket.Request(message.get(), doing, [&](std::string_view bytes) { value = decode(bytes); }));
+Result<Value> AskDriver(Socket& socket, const Builder& message, const std::string& doing,
+                        std::optional<Value> (*decode)(std::string_view)) {
+  RAIL_ASSIGN(std::optional<Value> value, Ask(socket, message, doing, decode));
   if (!value) return Fail(Code::kUnsupported, doing + ": the driver does not say");
   return std::move(*value);
 }
@@ -96,8 +94,8 @@ Result<std::vector<DevlinkPort>> KernelDevlink::ListPorts(const DevlinkHandle& d
 }
 
 Result<EswitchMode> KernelDevlink::GetEswitchMode(const DevlinkHandle& device) {
-  return Ask<EswitchMode>(socket_, OfDevice(family_, DEVLINK_CMD_ESWITCH_GET, device),
-                          "read the eSwitch mode of " + device.ToString(), DecodeEswitchMode);
+  return AskDriver<EswitchMode>(socket_, OfDevice(family_, DEVLINK_CMD_ESWITCH_GET, device),
+                                "read the eSwitch mode of " + device.ToString(), DecodeEswitchMode);
 }
 
 Status KernelDevlink::SetEswitchMode(const DevlinkHandle& device, EswitchMode mode) {
@@ -113,7 +111,7 @@ Result<std::string> KernelDevlink::GetParam(const DevlinkHandle& device, const s
   Builder message = OfDevice(family_, DEVLINK_CMD_PARAM_GET, device);
   message.String(DEVLINK_ATTR_PARAM_NAME, name);
   const std::string doing = "read parameter " + name + " of " + device.ToString();
-  auto value = Ask<std::string>(socket_, message, doing, DecodeStringParam);
+  auto value = AskDriver<std::string>(socket_, message, doing, DecodeStringParam);
   // The kernel answers EINVAL if the device has no such parameter.
   if (!value && value.error().code == Code::kInvalid) value.error().code = Code::kNotFound;
   return value;

@@ -14,13 +14,7 @@ constexpr int TypeOf(int command) {
   return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
 }
 
-// These messages have no family header: the attributes follow the netlink header.
 using RdmaAttributes = Attributes<RDMA_NLDEV_ATTR_MAX - 1>;
-bool ParseRdma(std::string_view message, int command, RdmaAttributes& attributes) {
-  nlmsghdr* header = Header(message);
-  return header != nullptr && header->nlmsg_type == TypeOf(command) &&
-         nlmsg_parse(header, 0, attributes.table(), RDMA_NLDEV_ATTR_MAX - 1, nullptr) >= 0;
-}
 
 std::string NameOf(uint32_t device) {
   return "RDMA device " + std::to_string(device);
@@ -30,7 +24,7 @@ std::string NameOf(uint32_t device) {
 
 std::optional<RdmaDevice> DecodeRdmaDevice(std::string_view message) {
   RdmaAttributes attributes;
-  if (!ParseRdma(message, RDMA_NLDEV_CMD_GET, attributes)) return std::nullopt;
+  if (!ParseBare(message, TypeOf(RDMA_NLDEV_CMD_GET), attributes)) return std::nullopt;
   const auto index = attributes.Uint32(RDMA_NLDEV_ATTR_DEV_INDEX);
   if (!index) return std::nullopt;
   return RdmaDevice{*index, attributes.String(RDMA_NLDEV_ATTR_DEV_NAME)};
@@ -38,7 +32,7 @@ std::optional<RdmaDevice> DecodeRdmaDevice(std::string_view message) {
 
 std::optional<RdmaNetns> DecodeRdmaNetns(std::string_view message) {
   RdmaAttributes attributes;
-  if (!ParseRdma(message, RDMA_NLDEV_CMD_SYS_GET, attributes)) return std::nullopt;
+  if (!ParseBare(message, TypeOf(RDMA_NLDEV_CMD_SYS_GET), attributes)) return std::nullopt;
   const auto shared = attributes.Uint8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
   if (!shared) return std::nullopt;
   return *shared != 0 ? RdmaNetns::kShared : RdmaNetns::kExclusive;
@@ -50,28 +44,15 @@ Result<std::unique_ptr<Rdma>> KernelRdma::Open() {
 }
 
 Result<RdmaNetns> KernelRdma::NetnsMode() {
-  const std::string doing = "read the RDMA system's namespace mode";
-  const Builder message(TypeOf(RDMA_NLDEV_CMD_SYS_GET), 0);
-  RAIL_TRY(message.Check(doing));
-  std::optional<RdmaNetns> mode;
-  RAIL_TRY(
-      socket_.Request(message.get(), doing, [&](std::string_view bytes) { mode = DecodeRdmaNetns(bytes); }));
+  RAIL_ASSIGN(const auto mode, Ask(socket_, Builder(TypeOf(RDMA_NLDEV_CMD_SYS_GET), 0),
+                                   "read the RDMA system's namespace mode", DecodeRdmaNetns));
   // Kernels before 5.3 have no modes: every namespace sees every device.
   return mode.value_or(RdmaNetns::kShared);
 }
 
 Result<std::vector<RdmaDevice>> KernelRdma::List() {
-  const std::string doing = "list RDMA devices";
-  const Builder message(TypeOf(RDMA_NLDEV_CMD_GET), 0);
-  RAIL_TRY(message.Check(doing));
-  std::vector<RdmaDevice> devices;
-  RAIL_TRY(socket_.Dump(
-      message.get(), doing,
-      [&](std::string_view bytes) {
-        if (auto device = DecodeRdmaDevice(bytes)) devices.push_back(std::move(*device));
-      },
-      [&] { devices.clear(); }));
-  return devices;
+  return netlink::List(socket_, Builder(TypeOf(RDMA_NLDEV_CMD_GET), 0), "list RDMA devices",
+                       DecodeRdmaDevice);
 }
 
 // The kernel answers EINVAL both for a device that does not exist and for a name that it does not accept. Tells them apart.

@@ -13,17 +13,6 @@
 namespace rail::netlink {
 namespace {
 
-// The structure in attribute `type`; nothing when it is absent or cut short.
-template <class Body, int kMax>
-std::optional<Body> Struct(const Attributes<kMax>& attributes, int type) {
-  const std::string_view bytes = attributes.Bytes(type);
-  if (bytes.size() < sizeof(Body)) return std::nullopt;
-  Body body;
-  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): bytes, no string, and enough of them
-  std::memcpy(&body, bytes.data(), sizeof body);
-  return body;
-}
-
 constexpr uint32_t kNotTold = ~0U;  // the kernel's -1: the driver did not fill it in
 
 std::optional<bool> Switch(uint32_t setting) {
@@ -33,58 +22,46 @@ std::optional<bool> Switch(uint32_t setting) {
 std::optional<VfState> DecodeOne(nlattr* nested, uint32_t vf) {
   Attributes<IFLA_VF_MAX> attributes;
   if (nla_parse_nested(attributes.table(), IFLA_VF_MAX, nested, nullptr) < 0) return std::nullopt;
-  const auto mac = Struct<ifla_vf_mac>(attributes, IFLA_VF_MAC);
+  const auto mac = attributes.Struct<ifla_vf_mac>(IFLA_VF_MAC);
   if (!mac || mac->vf != vf) return std::nullopt;
   VfState state;
   std::memcpy(state.mac.bytes.data(), mac->mac, state.mac.bytes.size());
-  if (const auto vlan = Struct<ifla_vf_vlan>(attributes, IFLA_VF_VLAN)) {
+  if (const auto vlan = attributes.Struct<ifla_vf_vlan>(IFLA_VF_VLAN)) {
     state.vlan.id = static_cast<uint16_t>(vlan->vlan);
     state.vlan.qos = static_cast<uint8_t>(vlan->qos);
   }
-  const auto vlans = attributes.template Nested<IFLA_VF_VLAN_INFO_MAX>(IFLA_VF_VLAN_LIST);
-  if (const auto info = Struct<ifla_vf_vlan_info>(vlans, IFLA_VF_VLAN_INFO)) {
+  const auto vlans = attributes.Nested<IFLA_VF_VLAN_INFO_MAX>(IFLA_VF_VLAN_LIST);
+  if (const auto info = vlans.Struct<ifla_vf_vlan_info>(IFLA_VF_VLAN_INFO)) {
     state.vlan.service = info->vlan != 0 && ntohs(info->vlan_proto) == ETH_P_8021AD;
   }
-  if (const auto rates = Struct<ifla_vf_rate>(attributes, IFLA_VF_RATE)) {
+  if (const auto rates = attributes.Struct<ifla_vf_rate>(IFLA_VF_RATE)) {
     state.rates = {rates->min_tx_rate, rates->max_tx_rate};
   }
-  if (const auto spoofchk = Struct<ifla_vf_spoofchk>(attributes, IFLA_VF_SPOOFCHK)) {
+  if (const auto spoofchk = attributes.Struct<ifla_vf_spoofchk>(IFLA_VF_SPOOFCHK)) {
     state.spoofchk = Switch(spoofchk->setting);
   }
-  if (const auto trust = Struct<ifla_vf_trust>(attributes, IFLA_VF_TRUST)) {
+  if (const auto trust = attributes.Struct<ifla_vf_trust>(IFLA_VF_TRUST)) {
     state.trust = Switch(trust->setting);
   }
-  const auto link = Struct<ifla_vf_link_state>(attributes, IFLA_VF_LINK_STATE);
+  const auto link = attributes.Struct<ifla_vf_link_state>(IFLA_VF_LINK_STATE);
   if (link && link->link_state < __IFLA_VF_LINK_STATE_MAX) {
     state.link_state = static_cast<VfLinkState>(link->link_state);
   }
   return state;
 }
 
-ifinfomsg PfBody(int pf) {
-  ifinfomsg body{};
-  body.ifi_family = AF_UNSPEC;
-  body.ifi_index = pf;
-  return body;
-}
-
-template <class Body>
-std::string_view BytesOf(const Body& body) {
-  return {reinterpret_cast<const char*>(&body), sizeof body};
-}
-
 // Sets one attribute of one VF.
 template <class Body>
 Status SetOne(Socket& socket, int pf, int type, const Body& body, const std::string& doing) {
-  Builder message(RTM_NEWLINK, 0, PfBody(pf));
+  Builder message(RTM_NEWLINK, 0, ifinfomsg{.ifi_index = pf});
   nlattr* list = message.Nest(IFLA_VFINFO_LIST);
   nlattr* info = message.Nest(IFLA_VF_INFO);
   if constexpr (std::is_same_v<Body, ifla_vf_vlan_info>) {
     nlattr* vlans = message.Nest(type);
-    message.Bytes(IFLA_VF_VLAN_INFO, BytesOf(body));
+    message.Struct(IFLA_VF_VLAN_INFO, body);
     message.EndNest(vlans);
   } else {
-    message.Bytes(type, BytesOf(body));
+    message.Struct(type, body);
   }
   message.EndNest(info);
   message.EndNest(list);
@@ -112,13 +89,10 @@ Result<std::unique_ptr<Vfs>> KernelVfs::Open() {
 
 Result<VfState> KernelVfs::Get(int pf, uint32_t vf) {
   const std::string doing = "read the state of VF " + std::to_string(vf) + " of link " + std::to_string(pf);
-  Builder message(RTM_GETLINK, 0, PfBody(pf));
+  Builder message(RTM_GETLINK, 0, ifinfomsg{.ifi_index = pf});
   message.Uint32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
-  RAIL_TRY(message.Check(doing));
-  std::optional<VfState> state;
-  RAIL_TRY(socket_.Request(message.get(), doing, [&](std::string_view bytes) {
-    if (auto found = DecodeVf(bytes, vf)) state = found;
-  }));
+  const auto decode = [&](std::string_view bytes) { return DecodeVf(bytes, vf); };
+  RAIL_ASSIGN(const std::optional<VfState> state, Ask(socket_, message, doing, decode));
   if (!state) return Fail(Code::kNotFound, doing + ": the link has no such VF");
   return *state;
 }

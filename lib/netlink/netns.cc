@@ -9,11 +9,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
 
+#include "lib/base/parse.h"
 #include "lib/base/thread.h"
 
 namespace rail::netns {
@@ -21,14 +23,8 @@ namespace {
 
 // A key may contain an interface's name, which comes from outside. It must not lead out of /proc/sys.
 bool IsSafeKey(std::string_view key) {
-  if (key.empty() || key.find('\0') != std::string_view::npos) return false;
-  for (;;) {
-    const size_t slash = key.find('/');
-    const std::string_view part = key.substr(0, slash);
-    if (part.empty() || part == "." || part == "..") return false;
-    if (slash == std::string_view::npos) return true;
-    key.remove_prefix(slash + 1);
-  }
+  const auto leads_out = [](std::string_view part) { return part.empty() || part == "." || part == ".."; };
+  return key.find('\0') == std::string_view::npos && std::ranges::none_of(Split(key, "/"), leads_out);
 }
 
 std::string ProcSys() {

@@ -17,17 +17,11 @@ constexpr int TypeOf(int command) {
   return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
 }
 
-bool ParseRdma(std::string_view message, int command, RdmaAttributes& attributes) {
-  nlmsghdr* header = Header(message);
-  return header != nullptr && header->nlmsg_type == TypeOf(command) &&
-         nlmsg_parse(header, 0, attributes.table(), RDMA_NLDEV_ATTR_MAX - 1, nullptr) >= 0;
-}
-
 }  // namespace
 
 std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view message) {
   RdmaAttributes attributes;
-  if (!ParseRdma(message, RDMA_NLDEV_CMD_STAT_GET, attributes)) return std::nullopt;
+  if (!ParseBare(message, TypeOf(RDMA_NLDEV_CMD_STAT_GET), attributes)) return std::nullopt;
   std::vector<RdmaCounter> counters;
   nlattr* table = attributes.raw(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
   if (table == nullptr) return counters;
@@ -45,7 +39,7 @@ std::optional<std::vector<RdmaCounter>> DecodeRdmaCounters(std::string_view mess
 
 std::optional<RdmaPort> DecodeRdmaPort(std::string_view message) {
   RdmaAttributes attributes;
-  if (!ParseRdma(message, RDMA_NLDEV_CMD_PORT_GET, attributes)) return std::nullopt;
+  if (!ParseBare(message, TypeOf(RDMA_NLDEV_CMD_PORT_GET), attributes)) return std::nullopt;
   const auto port = attributes.Uint32(RDMA_NLDEV_ATTR_PORT_INDEX);
   if (!port) return std::nullopt;
   return RdmaPort{*port, attributes.String(RDMA_NLDEV_ATTR_NDEV_NAME)};
@@ -81,7 +75,7 @@ Result<std::vector<RdmaCounter>> RdmaStats::Of(const std::string& device) {
   bool of_another = false;
   const Status asked = socket_.Request(message.get(), doing, [&](std::string_view bytes) {
     RdmaAttributes attributes;
-    if (!ParseRdma(bytes, RDMA_NLDEV_CMD_STAT_GET, attributes)) return;
+    if (!ParseBare(bytes, TypeOf(RDMA_NLDEV_CMD_STAT_GET), attributes)) return;
     of_another = attributes.String(RDMA_NLDEV_ATTR_DEV_NAME) != device;
     counters = DecodeRdmaCounters(bytes).value_or(std::vector<RdmaCounter>());
   });

@@ -35,6 +35,15 @@ tl::unexpected<Error> Refused(const Verdict& verdict, std::string_view doing) {
   return tl::make_unexpected(std::move(error));
 }
 
+Status SendTo(int fd, const void* bytes, size_t size, std::string_view doing) {
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  while (::sendto(fd, bytes, size, 0, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) < 0) {
+    if (errno != EINTR) return FailErrno(errno, doing);
+  }
+  return {};
+}
+
 }  // namespace
 
 void FreeMessage::operator()(nl_msg* message) const {
@@ -71,16 +80,7 @@ Status Socket::Send(nl_msg* message, std::string_view doing) {
   header->nlmsg_seq = nl_socket_use_seq(socket_.get());
   header->nlmsg_pid = nl_socket_get_local_port(socket_.get());
   header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  const int fd = nl_socket_get_fd(socket_.get());
-  for (;;) {
-    if (::sendto(fd, header, header->nlmsg_len, 0, reinterpret_cast<const sockaddr*>(&kernel),
-                 sizeof kernel) >= 0) {
-      return {};
-    }
-    if (errno != EINTR) return FailErrno(errno, doing);
-  }
+  return SendTo(nl_socket_get_fd(socket_.get()), header, header->nlmsg_len, doing);
 }
 
 Result<Socket::Ending> Socket::Receive(uint32_t sequence, std::string_view doing, const Reader& reader) {
@@ -153,12 +153,7 @@ Status Socket::Batch(std::span<char> requests, size_t count, std::string_view do
     at += NLMSG_ALIGN(header->nlmsg_len);
   }
   const int fd = nl_socket_get_fd(socket_.get());
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  while (::sendto(fd, requests.data(), requests.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
-                  sizeof kernel) < 0) {
-    if (errno != EINTR) return FailErrno(errno, doing);
-  }
+  RAIL_TRY(SendTo(fd, requests.data(), requests.size(), doing));
 
   constexpr size_t kPlace = kBufferSize / kMostInBatch;
   std::array<iovec, kMostInBatch> places{};

@@ -27,15 +27,6 @@ constexpr std::string_view kReadLinks = "read the counters of links";
 constexpr size_t kLinksOfADump = 4;
 constexpr std::chrono::minutes kCountAgain{1};  // the links of the namespace
 
-// Newer kernels append members, older ones lack the last.
-template <class T>
-std::optional<T> Struct(std::string_view bytes, size_t least) {
-  if (bytes.size() < least) return std::nullopt;
-  T value{};
-  bytes.copy(reinterpret_cast<char*>(&value), sizeof value);
-  return value;
-}
-
 // The link of an answer; 0: it is none.
 int IndexIn(std::string_view message) {
   if_stats_msg body{};
@@ -52,7 +43,7 @@ std::optional<LinkStats> DecodeLinkStats(std::string_view message) {
   Attributes<IFLA_STATS_MAX> attributes;
   const auto* body = Parse<if_stats_msg>(message, RTM_NEWSTATS, attributes);
   if (body == nullptr) return std::nullopt;
-  const auto all = Struct<rtnl_link_stats64>(attributes.Bytes(IFLA_STATS_LINK_64), kLeastStats);
+  const auto all = attributes.Struct<rtnl_link_stats64>(IFLA_STATS_LINK_64, kLeastStats);
   if (!all) return std::nullopt;
   LinkStats stats{.index = static_cast<int>(body->ifindex),
                   .rx_bytes = all->rx_bytes,
@@ -65,7 +56,7 @@ std::optional<LinkStats> DecodeLinkStats(std::string_view message) {
                   .tx_errors = all->tx_errors};
   if (!attributes.Has(IFLA_STATS_LINK_OFFLOAD_XSTATS)) return stats;
   const auto offload = attributes.Nested<IFLA_OFFLOAD_XSTATS_MAX>(IFLA_STATS_LINK_OFFLOAD_XSTATS);
-  if (const auto slow = Struct<rtnl_link_stats64>(offload.Bytes(IFLA_OFFLOAD_XSTATS_CPU_HIT), kLeastStats)) {
+  if (const auto slow = offload.Struct<rtnl_link_stats64>(IFLA_OFFLOAD_XSTATS_CPU_HIT, kLeastStats)) {
     stats.slow_rx_packets = slow->rx_packets;
     stats.slow_tx_packets = slow->tx_packets;
   }
@@ -76,7 +67,7 @@ std::optional<PfcStats> DecodePfc(std::string_view message) {
   Attributes<DCB_ATTR_MAX> attributes;
   if (Parse<dcbmsg>(message, RTM_GETDCB, attributes) == nullptr) return std::nullopt;
   const auto ieee = attributes.Nested<DCB_ATTR_IEEE_MAX>(DCB_ATTR_IEEE);
-  const auto pfc = Struct<ieee_pfc>(ieee.Bytes(DCB_ATTR_IEEE_PFC), sizeof(ieee_pfc));
+  const auto pfc = ieee.Struct<ieee_pfc>(DCB_ATTR_IEEE_PFC);
   if (!pfc) return std::nullopt;
   PfcStats stats{.enabled = pfc->pfc_en};
   std::ranges::copy(pfc->requests, stats.requests.begin());
@@ -145,13 +136,9 @@ Status Stats::OneByOne(uint32_t filter, std::span<const int> links,
 
 Result<PfcStats> Stats::Pfc(const std::string& link) {
   const std::string doing = "read the PFC counters of " + link;
-  dcbmsg body{};
-  body.cmd = DCB_CMD_IEEE_GET;
-  Builder message(RTM_GETDCB, 0, body);
+  Builder message(RTM_GETDCB, 0, dcbmsg{.cmd = DCB_CMD_IEEE_GET});
   message.String(DCB_ATTR_IFNAME, link);
-  RAIL_TRY(message.Check(doing));
-  std::optional<PfcStats> stats;
-  RAIL_TRY(route_.Request(message.get(), doing, [&](std::string_view bytes) { stats = DecodePfc(bytes); }));
+  RAIL_ASSIGN(const std::optional<PfcStats> stats, Ask(route_, message, doing, DecodePfc));
   if (!stats) return Fail(Code::kUnsupported, doing + ": its driver does not tell them");
   return *stats;
 }

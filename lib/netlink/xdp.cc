@@ -39,36 +39,24 @@ std::optional<std::pair<std::string, XdpState>> Read(std::string_view answer) {
 
 Result<XdpState> Xdp::Of(const std::string& link) {
   const std::string doing = "read the XDP program of " + link;
-  ifinfomsg body{};
-  Builder message(RTM_GETLINK, 0, body);
+  Builder message(RTM_GETLINK, 0, ifinfomsg{});
   message.String(IFLA_IFNAME, link);
-  RAIL_TRY(message.Check(doing));
-  std::optional<XdpState> state;
-  const auto read = [&](std::string_view answer) {
-    if (const auto one = Read(answer)) state = one->second;
-  };
-  RAIL_TRY(socket_.Request(message.get(), doing, read));
-  if (!state) return Fail(Code::kNotFound, doing + ": the kernel does not tell of the link");
-  return *state;
+  RAIL_ASSIGN(const auto one, Ask(socket_, message, doing, Read));
+  if (!one) return Fail(Code::kNotFound, doing + ": the kernel does not tell of the link");
+  return one->second;
 }
 
 Result<std::vector<std::pair<std::string, XdpState>>> Xdp::All() {
-  const std::string doing = "list the XDP programs of links";
-  const ifinfomsg body{};
-  Builder message(RTM_GETLINK, 0, body);
-  RAIL_TRY(message.Check(doing));
-  std::vector<std::pair<std::string, XdpState>> all;
-  const auto read = [&](std::string_view answer) {
-    if (auto one = Read(answer); one && one->second.program != 0) all.push_back(std::move(*one));
-  };
-  RAIL_TRY(socket_.Dump(message.get(), doing, read, [&] { all.clear(); }));
-  return all;
+  const Builder message(RTM_GETLINK, 0, ifinfomsg{});
+  return List(socket_, message, "list the XDP programs of links", [](std::string_view answer) {
+    auto one = Read(answer);
+    if (one && one->second.program == 0) one.reset();
+    return one;
+  });
 }
 
 Status Xdp::Set(const XdpState& now, int program, int replaced) {
-  ifinfomsg body{};
-  body.ifi_index = now.link;
-  Builder message(RTM_SETLINK, 0, body);
+  Builder message(RTM_SETLINK, 0, ifinfomsg{.ifi_index = now.link});
   nlattr* xdp = message.Nest(IFLA_XDP);
   message.Uint32(IFLA_XDP_FD, static_cast<uint32_t>(program));
   const uint32_t flags = replaced >= 0 ? XDP_FLAGS_REPLACE : XDP_FLAGS_UPDATE_IF_NOEXIST;

@@ -35,6 +35,13 @@ bool HasAll(const ExternalIds& all, const ExternalIds& some) {
   });
 }
 
+// Of the answer to a select; null unless it is one row.
+json OnlyRow(const json& selected) {
+  const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
+                   selected["rows"].size() == 1;
+  return one ? selected["rows"][0] : json();
+}
+
 // The bridge's.
 ExternalIds OtherConfigOf(const BridgeSpec& spec) {
   ExternalIds config = {{"disable-in-band", kNoInBand}};
@@ -92,8 +99,7 @@ void RepairPrefixes(json& operations, const Observed& seen, const Observed::Brid
   }
   if (missing.empty()) return;
   json entries = InsertFlowTables(operations, missing);
-  operations.push_back(Mutate("Bridge", UuidIs(bridge.uuid),
-                              json::array({json::array({"flow_tables", "insert", std::move(entries)})})));
+  operations.push_back(Mutate("Bridge", UuidIs(bridge.uuid), "flow_tables", "insert", std::move(entries)));
 }
 
 // Ports that are neither the bridge's own nor its uplink.
@@ -158,8 +164,7 @@ Result<json> DbConnection::Transact(const json& operations, Deadline deadline) {
 }
 
 Status DbConnection::Apply(json operations, Wait wait, Deadline deadline) {
-  operations.push_back(
-      Mutate("Open_vSwitch", json::array(), json::array({json::array({"next_cfg", "+=", 1})})));
+  operations.push_back(Mutate("Open_vSwitch", json::array(), "next_cfg", "+=", 1));
   if (wait == Wait::kClosed) return TransactAndWait(std::move(operations), deadline);
   RAIL_TRY(Transact(operations, deadline));
   return {};
@@ -174,10 +179,7 @@ Status DbConnection::TransactAndWait(json operations, Deadline deadline) {
   operations.push_back(DbSelect("Open_vSwitch", json::array(), {"next_cfg", "cur_cfg"}));
   RAIL_ASSIGN(const json results, Transact(operations, deadline));
   JsonErrors errors;
-  const json& selected = results[operations.size() - 1];
-  const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
-                   selected["rows"].size() == 1;
-  const json found = one ? selected["rows"][0] : json();
+  const json found = OnlyRow(results[operations.size() - 1]);
   DbRow row(found, "Open_vSwitch", errors);
   const auto config = row.Integer("next_cfg");
   current_ = row.Integer("cur_cfg").value_or(current_);  // updates report later changes
@@ -247,8 +249,7 @@ Result<bool> DbConnection::DeleteBridge(const std::string& name, const ExternalI
     }
     const auto applied =
         Apply(json::array({WaitForNames("Bridge", UuidIs(row.uuid), {name}), WaitForPorts(row),
-                           Mutate("Open_vSwitch", json::array(),
-                                  json::array({json::array({"bridges", "delete", DbUuid(row.uuid)})}))}),
+                           Mutate("Open_vSwitch", json::array(), "bridges", "delete", DbUuid(row.uuid))}),
               Wait::kClosed, deadline);
     if (applied) return true;
     if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
@@ -260,8 +261,7 @@ Result<bool> DbConnection::DeleteBridge(const std::string& name, const ExternalI
 Status DbConnection::UnmarkBridge(const std::string& bridge, const std::vector<std::string>& keys,
                                   Deadline deadline) {
   RAIL_TRY_AS(
-      Transact(json::array({Mutate("Bridge", DbNameIs(bridge),
-                                   json::array({json::array({"external_ids", "delete", DbStrings(keys)})}))}),
+      Transact(json::array({Mutate("Bridge", DbNameIs(bridge), "external_ids", "delete", DbStrings(keys))}),
                deadline),
       "remove external_ids of bridge " + bridge);
   return {};
@@ -281,8 +281,7 @@ Result<Port> DbConnection::AddPort(const PortSpec& spec, Deadline deadline) {
   json operations = json::array({WaitForNames("Bridge", DbNameIs(spec.bridge), {spec.bridge}),
                                  WaitForNames("Port", DbNameIs(spec.name), {})});
   const std::string port = InsertPort(operations, spec, spec.internal ? "internal" : "");
-  operations.push_back(Mutate("Bridge", DbNameIs(spec.bridge),
-                              json::array({json::array({"ports", "insert", DbNamedUuid(port)})})));
+  operations.push_back(Mutate("Bridge", DbNameIs(spec.bridge), "ports", "insert", DbNamedUuid(port)));
   for (;;) {
     auto applied = Apply(operations, Wait::kClosed, deadline);
     if (applied) break;
@@ -333,8 +332,7 @@ Status DbConnection::RemoveUnopened(const std::string& name, Deadline deadline) 
   const auto* row = seen.FindPort(name);
   const auto* bridge = row == nullptr ? nullptr : seen.BridgeOf(*row);
   if (bridge == nullptr) return {};
-  return Apply(json::array({Mutate("Bridge", UuidIs(bridge->uuid),
-                                   json::array({json::array({"ports", "delete", DbUuid(row->uuid)})}))}),
+  return Apply(json::array({Mutate("Bridge", UuidIs(bridge->uuid), "ports", "delete", DbUuid(row->uuid))}),
                Wait::kCommitted, deadline);
 }
 
@@ -351,8 +349,7 @@ Status DbConnection::DeletePort(const std::string& bridge, const std::string& na
     if (!owner.empty()) still.push_back(json::array({"external_ids", "==", DbMap(row->external_ids)}));
     const auto applied =
         Apply(json::array({WaitForNames("Port", still, {name}),
-                           Mutate("Bridge", UuidIs(on->uuid),
-                                  json::array({json::array({"ports", "delete", DbUuid(row->uuid)})}))}),
+                           Mutate("Bridge", UuidIs(on->uuid), "ports", "delete", DbUuid(row->uuid))}),
               wait, deadline);
     if (applied) return {};
     if (applied.error().code != Code::kBusy) return FailWrapped(applied.error(), doing);
@@ -374,8 +371,7 @@ Status DbConnection::SetExternalIds(const std::string& port, const ExternalIds& 
 Status DbConnection::RemoveExternalIds(const std::string& port, const std::vector<std::string>& keys,
                                        Deadline deadline) {
   RAIL_TRY_AS(
-      Transact(json::array({Mutate("Port", DbNameIs(port),
-                                   json::array({json::array({"external_ids", "delete", DbStrings(keys)})}))}),
+      Transact(json::array({Mutate("Port", DbNameIs(port), "external_ids", "delete", DbStrings(keys))}),
                deadline),
       "remove external_ids of port " + port);
   return {};
@@ -386,10 +382,8 @@ Result<ExternalIds> DbConnection::OtherConfig(Deadline deadline) {
                  Transact(json::array({DbSelect("Open_vSwitch", json::array(), {"other_config"})}), deadline),
                  "read other_config of Open vSwitch");
   JsonErrors errors;
-  const json& selected = results[0];
-  const bool one = selected.is_object() && selected.contains("rows") && selected["rows"].is_array() &&
-                   selected["rows"].size() == 1;
-  ExternalIds config = DbRow(one ? selected["rows"][0] : json(), "Open_vSwitch", errors).Map("other_config");
+  const json found = OnlyRow(results[0]);
+  ExternalIds config = DbRow(found, "Open_vSwitch", errors).Map("other_config");
   RAIL_TRY(errors.ToStatus(rpc_.path()));
   return config;
 }
@@ -441,8 +435,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       columns["other_config"] = DbMap(OtherConfigOf(spec));
       columns["flow_tables"] = InsertFlowTables(operations, spec.prefixes);
       operations.push_back(Insert("Bridge", "bridge", std::move(columns)));
-      operations.push_back(Mutate("Open_vSwitch", json::array(),
-                                  json::array({json::array({"bridges", "insert", DbNamedUuid("bridge")})})));
+      operations.push_back(Mutate("Open_vSwitch", json::array(), "bridges", "insert", DbNamedUuid("bridge")));
     } else {
       json columns = json::object();
       if (row->fail_mode != "secure") columns["fail_mode"] = "secure";
@@ -461,8 +454,7 @@ Result<Bridge> DbConnection::EnsureBridge(const BridgeSpec& spec, Deadline deadl
       } else {
         operations.push_back(WaitForNames("Port", DbNameIs(spec.uplink), {}));
         const std::string uuid = InsertPort(operations, uplink, "");
-        operations.push_back(Mutate("Bridge", UuidIs(row->uuid),
-                                    json::array({json::array({"ports", "insert", DbNamedUuid(uuid)})})));
+        operations.push_back(Mutate("Bridge", UuidIs(row->uuid), "ports", "insert", DbNamedUuid(uuid)));
       }
       if (!operations.empty())
         operations.insert(operations.begin(), WaitForNames("Bridge", UuidIs(row->uuid), {spec.name}));

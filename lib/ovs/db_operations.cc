@@ -22,6 +22,10 @@ json Mutate(const char* table, json where, json mutations) {
       {"op", "mutate"}, {"table", table}, {"where", std::move(where)}, {"mutations", std::move(mutations)}};
 }
 
+json Mutate(const char* table, json where, const char* column, const char* mutator, json value) {
+  return Mutate(table, std::move(where), json::array({json::array({column, mutator, std::move(value)})}));
+}
+
 json Update(const char* table, json where, json row) {
   return {{"op", "update"}, {"table", table}, {"where", std::move(where)}, {"row", std::move(row)}};
 }

@@ -18,6 +18,9 @@ nlohmann::json UuidIs(const std::string& uuid);
 
 nlohmann::json Insert(const char* table, const std::string& uuid_name, nlohmann::json row);
 nlohmann::json Mutate(const char* table, nlohmann::json where, nlohmann::json mutations);
+// The mutation of one column: "insert", "delete", "+=".
+nlohmann::json Mutate(const char* table, nlohmann::json where, const char* column, const char* mutator,
+                      nlohmann::json value);
 nlohmann::json Update(const char* table, nlohmann::json where, nlohmann::json row);
 
 // Makes ovsdb-server refuse the transaction unless the rows that `where` selects have exactly these names.

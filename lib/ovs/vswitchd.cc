@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/base/parse.h"
+
 namespace rail::ovs {
 namespace {
 
@@ -30,9 +32,7 @@ uint64_t FlowLimit(const ExternalIds& other_config) {
 
 std::vector<DatapathCounts> ParseUpcallShow(std::string_view text) {
   std::vector<DatapathCounts> datapaths;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  for (const std::string_view line : Split(text, "\n")) {
     if (!line.empty() && line.front() != ' ' && line.ends_with(':')) {
       datapaths.push_back({.name = std::string(line.substr(0, line.size() - 1))});
       continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/base/parse.h"
 #include "lib/base/pci_address.h"
 #include "lib/sriov/lookup.h"
 
@@ -34,15 +35,10 @@ std::optional<uint32_t> SocketOf(const sriov::Sysfs& sysfs, uint32_t node) {
 
 // The value of a line "GPU UUID:        GPU-8eaa..." of the driver's file.
 std::string ValueOf(const std::string& text, std::string_view key) {
-  size_t line = 0;
-  while (line < text.size()) {
-    const size_t end = std::min(text.find('\n', line), text.size());
-    const std::string_view row = std::string_view(text).substr(line, end - line);
-    if (row.starts_with(key) && row.substr(key.size()).starts_with(":")) {
-      const size_t value = row.find_first_not_of(" \t", key.size() + 1);
-      return value == std::string_view::npos ? "" : std::string(row.substr(value));
-    }
-    line = end + 1;
+  for (const std::string_view row : Split(text, "\n")) {
+    if (!row.starts_with(key) || !row.substr(key.size()).starts_with(":")) continue;
+    const size_t value = row.find_first_not_of(" \t", key.size() + 1);
+    return value == std::string_view::npos ? "" : std::string(row.substr(value));
   }
   return {};
 }

@@ -84,13 +84,11 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
   std::vector<netlink::Route> routes;
   for (const bool v6 : {false, true}) {
     if (!Uses(plan, v6)) continue;
-    netlink::Route route;
-    route.destination = Default(v6);
-    route.gateway = GatewayOf(plan, v6);
-    route.link = link;
-    route.onlink = !v6;
-    route.table = plan.table;
-    routes.push_back(route);
+    routes.push_back({.destination = Default(v6),
+                      .gateway = GatewayOf(plan, v6),
+                      .link = link,
+                      .onlink = !v6,
+                      .table = plan.table});
   }
   for (const RouteSpec& spec : plan.routes) {
     netlink::Route route;
@@ -114,12 +112,8 @@ std::vector<netlink::Route> RoutesOf(const Plan& plan, int link) {
 std::vector<netlink::Route> GatewayRoutesOf(const Plan& plan, int link) {
   std::vector<netlink::Route> routes;
   for (const IpAddress& gateway : NeighboursOf(plan)) {
-    netlink::Route route;
-    route.destination = {gateway, gateway.bits()};
-    route.link = link;
-    route.link_scope = true;
-    route.table = plan.table;
-    routes.push_back(route);
+    routes.push_back(
+        {.destination = {gateway, gateway.bits()}, .link = link, .table = plan.table, .link_scope = true});
   }
   return routes;
 }

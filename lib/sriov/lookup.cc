@@ -1,9 +1,9 @@
 #include "lib/sriov/lookup.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
+#include "lib/base/parse.h"
 #include "lib/base/text.h"
 #include "lib/sriov/port_name.h"
 
@@ -153,11 +153,9 @@ std::vector<std::pair<uint32_t, std::string>> Lookup::Functions(const Pf& pf) co
   std::vector<std::pair<uint32_t, std::string>> found;
   for (const std::string& entry : sysfs_.List(pf.path)) {
     if (!entry.starts_with(kVirtfn)) continue;
-    uint32_t index = 0;
-    const char* end = entry.data() + entry.size();
-    const auto [stop, error] = std::from_chars(entry.data() + kVirtfn.size(), end, index);
+    const auto index = Number<uint32_t>(std::string_view(entry).substr(kVirtfn.size()));
     auto address = sysfs_.Target(pf.path + "/" + entry);
-    if (error == std::errc() && stop == end && address) found.emplace_back(index, std::move(*address));
+    if (index && address) found.emplace_back(*index, std::move(*address));
   }
   std::ranges::sort(found);
   return found;

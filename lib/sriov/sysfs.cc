@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 
 #include "lib/base/fd.h"
+#include "lib/base/parse.h"
 
 namespace rail::sriov {
 
@@ -27,11 +27,7 @@ std::optional<std::string> Sysfs::Read(const std::string& path) const {
 
 std::optional<uint32_t> Sysfs::ReadNumber(const std::string& path) const {
   const auto text = Read(path);
-  uint32_t number = 0;
-  if (!text) return std::nullopt;
-  const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+  return text ? Number<uint32_t>(*text) : std::nullopt;
 }
 
 std::optional<std::string> Sysfs::Target(const std::string& path) const {

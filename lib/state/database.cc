@@ -111,10 +111,6 @@ bool Database::IsReplaced() const {
   return ::stat(path_.c_str(), &st) == 0 && st.st_size == 0;
 }
 
-Database::~Database() {
-  Close();
-}
-
 void Database::Close() {
   const Timed timed(Part::kRecord);
   for (const auto& [unused, stmt] : statements_) sqlite3_finalize(stmt);
@@ -179,34 +175,23 @@ Status Database::CreateSchema() {
   RAIL_ASSIGN(const int64_t version, FormatVersion());
   if (version != 0) return {};
   RAIL_TRY(Execute("PRAGMA journal_mode = WAL"));
-  RAIL_TRY(Begin());
-  Status made = Execute(kSchema);
-  // Ids of a new record do not begin at 1. If an old one was lost, ports and rules of its attachments are still there, and no new
-  // attachment may have the id of one of these.
-  if (made)
-    made = Execute(
+  return InTransaction([&]() -> Status {
+    RAIL_TRY(Execute(kSchema));
+    // Ids of a new record do not begin at 1. If an old one was lost, ports and rules of its attachments are still there, and no new
+    // attachment may have the id of one of these.
+    return Execute(
         "INSERT INTO sqlite_sequence (name, seq) VALUES ('attachment', (random() & 0x3fffff) | 0x400000)");
-  if (!made) {
-    Rollback();
-    return made;
-  }
-  return Commit();
+  });
 }
 
 Status Database::Migrate() {
-  RAIL_TRY(Begin());
-  const auto migrate = [&]() -> Status {
+  return InTransaction([&]() -> Status {
     RAIL_ASSIGN(const int64_t version,
                 FormatVersion());  // another process may have migrated the file meanwhile
     if (version <= 1) RAIL_TRY(Execute(kFromFormat1));
     if (version <= 2) RAIL_TRY(Execute(kFromFormat2));
     return version <= 3 ? Execute(kFromFormat3) : Status();
-  };
-  if (auto done = migrate(); !done) {
-    Rollback();
-    return done;
-  }
-  return Commit();
+  });
 }
 
 Error Database::NewerFormat(int64_t version) {

@@ -60,7 +60,7 @@ class Database {
   // Errors: as Open; also kNotFound; kBusy it has an earlier format, until somebody has opened it for writing.
   static Result<std::unique_ptr<Database>> OpenAsItIs(const std::string& path,
                                                       std::chrono::milliseconds lock_wait);
-  ~Database();
+  ~Database() { Close(); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
@@ -78,6 +78,18 @@ class Database {
   Status Begin();
   Status Commit();
   void Rollback();
+  // Runs `body` as one transaction. Commits when `body` succeeds.
+  template <class Body>
+  auto InTransaction(Body body) -> decltype(body()) {
+    RAIL_TRY(Begin());
+    auto result = body();
+    if (!result) {
+      Rollback();
+      return result;
+    }
+    RAIL_TRY(Commit());
+    return result;
+  }
 
   int64_t changed_rows() const;      // by the last statement
   int64_t all_changed_rows() const;  // by this connection, so far

@@ -111,15 +111,6 @@ std::string Named(int64_t attachment) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> Sqlite::Open(const std::string& path) {
-  return OpenWaiting(path, std::chrono::seconds(10));
-}
-
-Result<std::unique_ptr<Store>> Sqlite::OpenAsItIs(const std::string& path) {
-  RAIL_ASSIGN(auto db, Database::OpenAsItIs(path, std::chrono::seconds(10)));
-  return std::unique_ptr<Store>(new Sqlite(std::move(db)));
-}
-
 Result<std::unique_ptr<Store>> Sqlite::OpenWaiting(const std::string& path,
                                                    std::chrono::milliseconds lock_wait) {
   RAIL_ASSIGN(auto db, Database::Open(path, lock_wait));
@@ -127,15 +118,19 @@ Result<std::unique_ptr<Store>> Sqlite::OpenWaiting(const std::string& path,
 }
 
 template <class Body>
-auto Sqlite::InTransaction(Body body) -> decltype(body()) {
-  RAIL_TRY(db_->Begin());
-  auto result = body();
-  if (!result) {
-    db_->Rollback();
-    return result;
-  }
-  RAIL_TRY(db_->Commit());
+auto Sqlite::InTransaction(const std::string& doing, Body body) -> decltype(body()) {
+  auto result = db_->InTransaction(body);
+  if (!result) return FailWrapped(result.error(), doing);
   return result;
+}
+
+template <class... Values>
+Status Sqlite::RunOne(const std::string& doing, const char* sql, const Values&... values) {
+  return InTransaction(doing, [&]() -> Status {
+    RAIL_ASSIGN(Statement statement, db_->Prepare(sql));
+    (statement.Bind(values), ...);
+    return statement.Run();
+  });
 }
 
 Result<Attachment> Sqlite::Create(const Attachment& draft) {
@@ -145,12 +140,11 @@ Result<Attachment> Sqlite::Create(const Attachment& draft) {
                 doing + ": an attachment has a network, a container id and an interface name");
   }
   Attachment created = draft;
-  RAIL_ASSIGN_AS(created.id, InTransaction([&]() -> Result<int64_t> {
-                   RAIL_ASSIGN(const int64_t id, Insert(draft));
-                   if (!draft.device.empty()) RAIL_TRY(Take(id, ClaimKind::kDevice, draft.device));
-                   return id;
-                 }),
-                 doing);
+  RAIL_ASSIGN(created.id, InTransaction(doing, [&]() -> Result<int64_t> {
+                RAIL_ASSIGN(const int64_t id, Insert(draft));
+                if (!draft.device.empty()) RAIL_TRY(Take(id, ClaimKind::kDevice, draft.device));
+                return id;
+              }));
   return created;
 }
 
@@ -191,16 +185,15 @@ Result<std::vector<Attachment>> Sqlite::List() {
 
 template <class Bind>
 Status Sqlite::Set(int64_t id, const char* what, Unless unless, const char* sql, Bind bind) {
-  const auto changed = InTransaction([&]() -> Result<int64_t> {
-    if (unless == Unless::kDeleting) RAIL_TRY(NotDeleting(id));
-    RAIL_ASSIGN(Statement update, db_->Prepare(sql));
-    bind(update);
-    RAIL_TRY(update.Bind(id).Run());
-    return db_->changed_rows();
-  });
   const std::string doing = std::string("set ") + what + " of " + Named(id) + " in the record";
-  if (!changed) return FailWrapped(changed.error(), doing);
-  if (*changed == 0) return Fail(Code::kNotFound, doing + ": it is not there");
+  RAIL_ASSIGN(const int64_t changed, InTransaction(doing, [&]() -> Result<int64_t> {
+                if (unless == Unless::kDeleting) RAIL_TRY(NotDeleting(id));
+                RAIL_ASSIGN(Statement update, db_->Prepare(sql));
+                bind(update);
+                RAIL_TRY(update.Bind(id).Run());
+                return db_->changed_rows();
+              }));
+  if (changed == 0) return Fail(Code::kNotFound, doing + ": it is not there");
   return {};
 }
 
@@ -231,14 +224,14 @@ Status Sqlite::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantI
 // What SET computes, it computes from the row as it was.
 Status Sqlite::MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
                           int64_t unix_ms) {
-  return Set(id, "the tenant", Unless::kDeleting,
-             "UPDATE attachment SET leaving = iif(tenant_id = ?, leaving, tenant_id), "
-             "leaving_ms = iif(tenant_id = ?, leaving_ms, iif(tenant_id = '', 0, ?)), "
-             "tenant = ?, tenant_id = ? WHERE id = ?",
-             [&](Statement& set) {
-               const std::string to = IdText(tenant_id);
-               set.Bind(to).Bind(to).Bind(unix_ms).Bind(tenant).Bind(to);
-             });
+  return Set(
+      id, "the tenant", Unless::kDeleting,
+      "UPDATE attachment SET leaving = iif(tenant_id = ?, leaving, tenant_id), leaving_ms = iif(tenant_id = "
+      "?, leaving_ms, iif(tenant_id = '', 0, ?)), tenant = ?, tenant_id = ? WHERE id = ?",
+      [&](Statement& set) {
+        const std::string to = IdText(tenant_id);
+        set.Bind(to).Bind(to).Bind(unix_ms).Bind(tenant).Bind(to);
+      });
 }
 
 Status Sqlite::SetLeft(int64_t id) {
@@ -262,7 +255,7 @@ Status Sqlite::NotDeleting(int64_t attachment) {
 }
 
 Status Sqlite::Remove(int64_t id) {
-  const auto removed = InTransaction([&]() -> Status {
+  return InTransaction("remove " + Named(id) + " from the record", [&]() -> Status {
     RAIL_ASSIGN(Statement left, db_->Prepare("SELECT count(*), min(kind) FROM step WHERE attachment = ?"));
     RAIL_ASSIGN(const bool row, left.Bind(id).Step());
     if (row && left.Int(0) > 0) {
@@ -272,23 +265,21 @@ Status Sqlite::Remove(int64_t id) {
     RAIL_ASSIGN(Statement remove, db_->Prepare("DELETE FROM attachment WHERE id = ?"));
     return remove.Bind(id).Run();
   });
-  if (!removed) return FailWrapped(removed.error(), "remove " + Named(id) + " from the record");
-  return {};
 }
 
 Status Sqlite::Take(int64_t attachment, ClaimKind kind, const std::string& value) {
   if (value.empty()) return Fail(Code::kInvalid, "the name of what is claimed is empty");
   {
-    RAIL_ASSIGN(Statement insert, db_->Prepare("INSERT INTO claim (kind, value, attachment) VALUES (?, ?, ?) "
-                                               "ON CONFLICT DO NOTHING"));
+    RAIL_ASSIGN(
+        Statement insert,
+        db_->Prepare("INSERT INTO claim (kind, value, attachment) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"));
     RAIL_TRY(insert.Bind(ClaimKindName(kind)).Bind(value).Bind(attachment).Run());
     if (db_->changed_rows() == 1) return {};
   }
   RAIL_ASSIGN(
       Statement holder,
-      db_->Prepare(
-          "SELECT a.id, a.network, a.container_id, a.ifname, a.pod_namespace, a.pod_name "
-          "FROM claim AS c JOIN attachment AS a ON a.id = c.attachment WHERE c.kind = ? AND c.value = ?"));
+      db_->Prepare("SELECT a.id, a.network, a.container_id, a.ifname, a.pod_namespace, a.pod_name FROM claim "
+                   "AS c JOIN attachment AS a ON a.id = c.attachment WHERE c.kind = ? AND c.value = ?"));
   RAIL_ASSIGN(const bool row, holder.Bind(ClaimKindName(kind)).Bind(value).Step());
   if (!row) return Fail(Code::kInternal, "the claim has no attachment");
   if (holder.Int(0) == attachment) return {};
@@ -298,40 +289,23 @@ Status Sqlite::Take(int64_t attachment, ClaimKind kind, const std::string& value
 }
 
 Status Sqlite::Claim(int64_t attachment, ClaimKind kind, const std::string& value) {
-  const auto taken = InTransaction([&]() -> Status {
+  const std::string doing =
+      "claim " + std::string(ClaimKindName(kind)) + " " + value + " for " + Named(attachment);
+  return InTransaction(doing, [&]() -> Status {
     RAIL_TRY(NotDeleting(attachment));
     return Take(attachment, kind, value);
   });
-  if (!taken) {
-    return FailWrapped(taken.error(), "claim " + std::string(ClaimKindName(kind)) + " " + value + " for " +
-                                          Named(attachment));
-  }
-  return {};
 }
 
 Status Sqlite::Release(int64_t attachment, ClaimKind kind, const std::string& value) {
-  const auto released = InTransaction([&]() -> Status {
-    RAIL_ASSIGN(Statement remove,
-                db_->Prepare("DELETE FROM claim WHERE kind = ? AND value = ? AND attachment = ?"));
-    return remove.Bind(ClaimKindName(kind)).Bind(value).Bind(attachment).Run();
-  });
-  if (!released) {
-    return FailWrapped(released.error(), "release " + std::string(ClaimKindName(kind)) + " " + value +
-                                             " of " + Named(attachment));
-  }
-  return {};
+  return RunOne("release " + std::string(ClaimKindName(kind)) + " " + value + " of " + Named(attachment),
+                "DELETE FROM claim WHERE kind = ? AND value = ? AND attachment = ?", ClaimKindName(kind),
+                value, attachment);
 }
 
 Status Sqlite::ReleaseAll(int64_t attachment, ClaimKind kind) {
-  const auto released = InTransaction([&]() -> Status {
-    RAIL_ASSIGN(Statement remove, db_->Prepare("DELETE FROM claim WHERE kind = ? AND attachment = ?"));
-    return remove.Bind(ClaimKindName(kind)).Bind(attachment).Run();
-  });
-  if (!released) {
-    return FailWrapped(released.error(),
-                       "release each " + std::string(ClaimKindName(kind)) + " of " + Named(attachment));
-  }
-  return {};
+  return RunOne("release each " + std::string(ClaimKindName(kind)) + " of " + Named(attachment),
+                "DELETE FROM claim WHERE kind = ? AND attachment = ?", ClaimKindName(kind), attachment);
 }
 
 Result<std::optional<int64_t>> Sqlite::OwnerOf(ClaimKind kind, const std::string& value) {
@@ -344,36 +318,24 @@ Result<std::optional<int64_t>> Sqlite::OwnerOf(ClaimKind kind, const std::string
 
 Result<int64_t> Sqlite::RecordStep(int64_t attachment, const std::string& owner, const std::string& kind,
                                    const std::string& detail) {
-  auto id = InTransaction([&]() -> Result<int64_t> {
+  return InTransaction("record step \"" + kind + "\" of " + Named(attachment), [&]() -> Result<int64_t> {
     RAIL_TRY(NotDeleting(attachment));
     RAIL_ASSIGN(Statement insert,
                 db_->Prepare("INSERT INTO step (attachment, owner, kind, detail) VALUES (?, ?, ?, ?)"));
     RAIL_TRY(insert.Bind(attachment).Bind(owner).Bind(kind).Bind(detail).Run());
     return db_->last_insert_id();
   });
-  if (!id) return FailWrapped(id.error(), "record step \"" + kind + "\" of " + Named(attachment));
-  return id;
 }
 
 Status Sqlite::SetPending(int64_t step, const std::string& why) {
   const std::string doing = "mark step " + std::to_string(step) + " as pending";
-  const auto changed = InTransaction([&]() -> Result<int64_t> {
-    RAIL_ASSIGN(Statement update, db_->Prepare("UPDATE step SET pending = ? WHERE id = ?"));
-    RAIL_TRY(update.Bind(why).Bind(step).Run());
-    return db_->changed_rows();
-  });
-  if (!changed) return FailWrapped(changed.error(), doing);
-  if (*changed == 0) return Fail(Code::kNotFound, doing + ": it is not in the record");
+  RAIL_TRY(RunOne(doing, "UPDATE step SET pending = ? WHERE id = ?", why, step));
+  if (db_->changed_rows() == 0) return Fail(Code::kNotFound, doing + ": it is not in the record");
   return {};
 }
 
 Status Sqlite::ForgetStep(int64_t step) {
-  const auto forgotten = InTransaction([&]() -> Status {
-    RAIL_ASSIGN(Statement remove, db_->Prepare("DELETE FROM step WHERE id = ?"));
-    return remove.Bind(step).Run();
-  });
-  if (!forgotten) return FailWrapped(forgotten.error(), "forget step " + std::to_string(step));
-  return {};
+  return RunOne("forget step " + std::to_string(step), "DELETE FROM step WHERE id = ?", step);
 }
 
 Result<std::vector<Step>> Sqlite::Steps(int64_t attachment) {
@@ -398,8 +360,7 @@ Result<int64_t> Sqlite::Version() {
     versions_before_ += int64_t{1} << 40;
     return Fail(Code::kTransient,
                 "the record was replaced by another file while it was in use: it is opened anew, and nothing "
-                "is judged by "
-                "it in this round");
+                "is judged by it in this round");
   }
   RAIL_ASSIGN_AS(Statement read, db_->Prepare("PRAGMA data_version"), "read the record's version");
   RAIL_ASSIGN_AS(const bool row, read.Step(), "read the record's version");

@@ -19,9 +19,14 @@ class Sqlite : public Store {
   // Opens the record; creates it and its folder when they do not exist. Every call of the store waits up to 10 s for
   // the lock of another process. Errors (of this and of every call): kTransient locked, disk full; kPermission
   // read-only; kUnsupported (Open) written by a newer version; kInternal damaged.
-  static Result<std::unique_ptr<Store>> Open(const std::string& path);
+  static Result<std::unique_ptr<Store>> Open(const std::string& path) {
+    return OpenWaiting(path, std::chrono::seconds(10));
+  }
   // Opens the record even where it cannot be written; then every write fails. Creates nothing.
-  static Result<std::unique_ptr<Store>> OpenAsItIs(const std::string& path);
+  static Result<std::unique_ptr<Store>> OpenAsItIs(const std::string& path) {
+    RAIL_ASSIGN(auto db, Database::OpenAsItIs(path, std::chrono::seconds(10)));
+    return std::unique_ptr<Store>(new Sqlite(std::move(db)));
+  }
   // Like Open, with another time to wait for the lock.
   static Result<std::unique_ptr<Store>> OpenWaiting(const std::string& path,
                                                     std::chrono::milliseconds lock_wait);
@@ -52,9 +57,12 @@ class Sqlite : public Store {
 
  private:
   explicit Sqlite(std::unique_ptr<Database> db) : db_(std::move(db)) {}
-  // Runs `body` as one transaction. Commits when `body` succeeds.
+  // As Database::InTransaction, with `doing` in front of an error.
   template <class Body>
-  auto InTransaction(Body body) -> decltype(body());
+  auto InTransaction(const std::string& doing, Body body) -> decltype(body());
+  // Runs one statement as a transaction. `values`: its parameters, in order.
+  template <class... Values>
+  Status RunOne(const std::string& doing, const char* sql, const Values&... values);
   Result<int64_t> Insert(const Attachment& draft);
   // Sets columns of one row. `sql` ends in "WHERE id = ?"; Set binds the id, `bind` the other parameters.
   enum class Unless { kNever, kDeleting };

@@ -64,6 +64,8 @@ struct Attachment {
   uint32_t table = 0;      // in the pod: podnet::Plan; 0: as RailCNI chose it before format 4
   uint32_t rule = 0;       // the same
   int64_t created_ms = 0;  // Unix time
+  // The pod and its interface, for people: "ns-a/pod-1 net1".
+  std::string Owner() const { return pod_namespace + "/" + pod_name + " " + key.ifname; }
   bool operator==(const Attachment&) const = default;
 };
 
@@ -80,7 +82,14 @@ struct Step {
 
 // Kinds of things that belong to one attachment at a time.
 enum class ClaimKind { kDevice, kAddress, kPort };
-std::string_view ClaimKindName(ClaimKind kind);
+constexpr std::string_view ClaimKindName(ClaimKind kind) {
+  switch (kind) {
+    case ClaimKind::kDevice: return "device";
+    case ClaimKind::kAddress: return "address";
+    case ClaimKind::kPort: return "port";
+  }
+  return "";
+}
 
 class Store {
  public:

@@ -1,7 +1,5 @@
 #include "plugins/frr-provider/frr_provider.h"
 
-#include <algorithm>
-
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/cni/previous.h"
@@ -24,14 +22,14 @@ Result<const config::Rail*> RailFor(VerbContext& context, const cni::Request& re
   }
   if (fit.size() == 1) return fit.front();
   if (context.config.rails.size() == 1) return &context.config.rails.front();
-  std::string names = Join(context.config.rails, ", ", &config::Rail::name);
   return Fail(Code::kInvalid, "the rail of network " + request.network +
                                   " is not known: no ovs-provider stands earlier in the chain, and " +
                                   (request.device_id.empty()
                                        ? "the pod has no device"
                                        : "device " + request.device_id + " fits " +
                                              (fit.empty() ? "none" : "several") + " of the node's rails") +
-                                  "; write \"rail\" into frr-provider's configuration (" + names + ")");
+                                  "; write \"rail\" into frr-provider's configuration (" +
+                                  Join(context.config.rails, ", ", &config::Rail::name) + ")");
 }
 
 // The addresses of the pod's interface.
@@ -56,24 +54,18 @@ Result<std::vector<IpAddress>> AddressesOf(const cni::Request& request) {
 
 Result<Attachment> Record(VerbContext& context, const cni::Request& request, const Config& config) {
   if (context.config.tenancy.mode != config::TenancyMode::kOff) {
-    return Fail(
-        Code::kInvalid,
-        "attachment " + engine::KeyOf(request).ToString() +
-            " is not in this node's record: ovs-provider and tenant-isolation must stand earlier in the "
-            "chain, as "
-            "tenants are kept apart on the rails' bridges (tenancy.mode is not \"off\" in node.json)");
+    return Fail(Code::kInvalid, "attachment " + engine::KeyOf(request).ToString() +
+                                    " is not in this node's record: ovs-provider and tenant-isolation must "
+                                    "stand earlier in the chain, as tenants are kept apart on the rails' "
+                                    "bridges (tenancy.mode is not \"off\" in node.json)");
   }
   RAIL_ASSIGN(const config::Rail* rail, RailFor(context, request, config));
   RAIL_ASSIGN(std::vector<IpAddress> addresses, AddressesOf(request));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
   Attachment draft;
-  draft.key = engine::KeyOf(request);
+  engine::SetPod(draft, request, pod);
   draft.phase = state::Phase::kReady;
   draft.rail = rail->name;
-  draft.pod_namespace = request.pod.pod_namespace;
-  draft.pod_name = request.pod.name;
-  draft.pod_uid = request.pod.uid;
-  engine::SetNamespace(draft, request.netns, pod);
   draft.adopted = true;
   draft.addresses = std::move(addresses);
   draft.created_ms = UnixMs();

@@ -22,10 +22,9 @@ using state::Attachment;
 // Where tenants are kept apart, an address without a tenant is not announced: nobody could use it, and nobody should.
 Status HasTenant(const VerbContext& context, const Attachment& attachment) {
   if (context.config.tenancy.mode == config::TenancyMode::kOff || !attachment.tenant_id.is_none()) return {};
-  return Fail(
-      Code::kInvalid,
-      "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain (tenancy.mode is "
-      "not \"off\" in node.json)");
+  return Fail(Code::kInvalid,
+              "the pod has no tenant: tenant-isolation must stand before frr-provider in the chain "
+              "(tenancy.mode is not \"off\" in node.json)");
 }
 
 // A tenant's first pod waits for a session that this ADD has made. Both ends of an unnumbered session wait for the other's router
@@ -65,16 +64,14 @@ Status AnnounceAndWait(const Deps& deps, VerbContext& context, Node& node, Attac
 }
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
-  Outcome<std::string> result = cni::PassOn(request);
-  if (!result) return result;
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
+  RAIL_ASSIGN(std::string result, cni::PassOn(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
   context->connections.LetCallsTake(engine::kAddCallTime);
-  RAIL_ASSIGN(Attachment attachment, AttachmentOf(*context, request, *config));
+  RAIL_ASSIGN(Attachment attachment, AttachmentOf(*context, request, config));
   RAIL_TRY(HasTenant(*context, attachment));
   Node node = context->node();
-  if (Status announced = AnnounceAndWait(deps, *context, node, attachment, *config); !announced) {
+  if (Status announced = AnnounceAndWait(deps, *context, node, attachment, config); !announced) {
     engine::UndoFailedAdd(node, attachment, IsAlone(attachment) ? "" : engine::kFrrProvider);
     return tl::make_unexpected(cni::CniError(announced.error()));
   }
@@ -90,8 +87,7 @@ Outcome<void> Del(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
   RAIL_TRY(cni::PreviousResult(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_ASSIGN(const engine::Recorded recorded, engine::RecordedWithSteps(*context, request));
@@ -123,8 +119,7 @@ Outcome<void> Gc(const Deps& deps, const Request& request) {
 }
 
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
   auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
   const auto not_ready = [&](const Error& error) {
     return tl::make_unexpected(engine::NotReady("frr-provider cannot announce addresses", error,
@@ -136,15 +131,15 @@ Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
   auto sessions = (*bgp)->Sessions((*context)->connections.CallDeadline());
   if (!sessions) return not_ready(sessions.error());
   // In mode `vrf` a tenant's session comes with its first pod.
-  const bool waits = config->wait.value_or(kWait).count() != 0 && config->on_timeout == OnTimeout::kFail &&
+  const bool waits = config.wait.value_or(kWait).count() != 0 && config.on_timeout == OnTimeout::kFail &&
                      (*context)->config.tenancy.mode != config::TenancyMode::kVrf;
-  if (!config->rail.empty()) {
-    const auto rail = engine::RailOf((*context)->config, config->rail);
+  if (!config.rail.empty()) {
+    const auto rail = engine::RailOf((*context)->config, config.rail);
     if (!rail) return not_ready(rail.error());
     const auto its = std::ranges::find(*sessions, (*rail)->bridge, &frr::Session::interface);
     if (waits && (its == sessions->end() || !its->established()))
       return not_ready(
-          {Code::kTransient, "rail " + config->rail + " has no Established session with its leaf", 0});
+          {Code::kTransient, "rail " + config.rail + " has no Established session with its leaf", 0});
   }
   // Without "rail" STATUS does not say which rail it is about. Only if no session with a leaf is up is it certain that no ADD can
   // succeed.
@@ -160,8 +155,7 @@ cni::Plugin MakePlugin(const engine::Deps& deps) {
   return {.name = "frr-provider",
           .about = "RailCNI frr-provider: announces a pod's addresses over BGP",
           .check_config = [](const Request& request) -> Outcome<void> {
-            auto config = ParseConfig(request);
-            if (!config) return tl::make_unexpected(config.error());
+            RAIL_TRY(ParseConfig(request));
             return {};
           },
           .add = [deps](const Request& request) { return Add(deps, request); },

@@ -162,12 +162,8 @@ class Adding {
   }
 
   Status Record() {
-    attachment_.key = engine::KeyOf(request_);
+    engine::SetPod(attachment_, request_, pod_);
     attachment_.rail = rail_.name;
-    attachment_.pod_namespace = request_.pod.pod_namespace;
-    attachment_.pod_name = request_.pod.name;
-    attachment_.pod_uid = request_.pod.uid;
-    engine::SetNamespace(attachment_, request_.netns, pod_);
     attachment_.device = request_.device_id;
     attachment_.mtu = rail_.mtu;
     attachment_.created_ms = UnixMs();
@@ -186,11 +182,10 @@ class Adding {
       }
       if (!rail_.pods.empty() &&
           std::ranges::none_of(rail_.pods, [&](const IpPrefix& block) { return block.Contains(address); })) {
-        return Fail(Code::kInvalid,
-                    "IPAM gave " + address.ToString() + ", which no pod of this node may have on rail " +
-                        rail_.name +
-                        ": it is in no prefix of its \"pods\" in node.json. Is the network's pool "
-                        "this node's block of the rail?");
+        return Fail(Code::kInvalid, "IPAM gave " + address.ToString() +
+                                        ", which no pod of this node may have on rail " + rail_.name +
+                                        ": it is in no prefix of its \"pods\" in node.json. Is the network's "
+                                        "pool this node's block of the rail?");
       }
       // Dual-stack pools may name one gateway for both families (whereabouts). It says nothing to the other one.
       if (ip.gateway && (ip.gateway->is_v6() != address.is_v6() || ip.gateway->is_unspecified()))
@@ -281,11 +276,10 @@ class Adding {
 
 Status DeviceWasGiven(const Request& request) {
   if (!request.device_id.empty()) return {};
-  return Fail(
-      Code::kInvalid,
-      "deviceID: no device was allocated to the pod for network " + request.network +
-          ": does a container of it request the resource that the NetworkAttachmentDefinition's annotation "
-          "k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
+  return Fail(Code::kInvalid,
+              "deviceID: no device was allocated to the pod for network " + request.network +
+                  ": does a container of it request the resource that the NetworkAttachmentDefinition's "
+                  "annotation k8s.v1.cni.cncf.io/resourceName names, once for each interface?");
 }
 
 // Who writes a network in a namespace chooses its IPAM plugin; the node's administrator chooses which plugins give addresses here.
@@ -380,8 +374,7 @@ Status FinishEarlierDels(VerbContext& context, const Request& request) {
 }  // namespace
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
   AddResult previous;
   const bool adopt = request.prev_result != nullptr;
   if (adopt) {
@@ -392,7 +385,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
   RAIL_TRY(CheckPodsWishes(request));
   RAIL_ASSIGN(const std::string device_info, cni::DeviceInfoFile(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
-  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config->rail));
+  RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, config.rail));
   if (!adopt) RAIL_TRY(IpamMayGive(context->config, request));
   RAIL_TRY(engine::KeepsMode(*context));
   RAIL_ASSIGN_AS(const netns::Netns pod, netns::Netns::Open(request.netns), "CNI_NETNS");
@@ -402,7 +395,7 @@ Outcome<std::string> Add(const Deps& deps, const Request& request) {
 
   context->connections.LetCallsTake(engine::kAddCallTime);
   Adding adding(deps, *context, request, *rail, pod);
-  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config->device);
+  Outcome<std::string> result = adopt ? adding.Adopt(std::move(previous)) : adding.Plumb(config.device);
   if (result) {
     if (Status finished = adding.Finish(); !finished)
       result = tl::make_unexpected(cni::CniError(finished.error()));

@@ -43,8 +43,7 @@ std::vector<std::string> Disagreements(const AddResult& previous, const Attachme
 }  // namespace
 
 Outcome<void> Check(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
   RAIL_ASSIGN(const AddResult previous, cni::PreviousResult(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps, VerbContext::Use::kQuiet));
   RAIL_TRY(engine::KeepsMode(*context));  // else every rule is another one
@@ -54,8 +53,8 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   RAIL_ASSIGN(const config::Rail* rail, engine::RailOf(context->config, attachment.rail));
   Node node = context->node();
   std::vector<std::string> problems = Disagreements(previous, attachment);
-  if (attachment.rail != config->rail) {
-    problems.push_back("the configuration says rail " + config->rail + ", the record says rail " +
+  if (attachment.rail != config.rail) {
+    problems.push_back("the configuration says rail " + config.rail + ", the record says rail " +
                        attachment.rail);
   }
   if (!recorded.Has(engine::step::kAdmit)) problems.emplace_back("its ADD has not finished");
@@ -68,7 +67,7 @@ Outcome<void> Check(const Deps& deps, const Request& request) {
   if (const auto device = recorded.Step(engine::step::kDevice)) {
     RAIL_ASSIGN(const device::Saved saved, device::Saved::FromJson(device->detail));
     RAIL_ASSIGN(device::Backend * devices, context->connections.Devices());
-    RAIL_ASSIGN(std::vector<std::string> changed, devices->Verify(saved, config->device, pod));
+    RAIL_ASSIGN(std::vector<std::string> changed, devices->Verify(saved, config.device, pod));
     problems.insert(problems.end(), changed.begin(), changed.end());
   }
 

@@ -71,10 +71,8 @@ std::string Folded(std::string_view key) {
 
 // Whether an IPAM plugin finds `key` in the object.
 bool HasKey(const json& object, std::string_view key) {
-  for (const auto& [name, value] : object.items()) {
-    if (Folded(name) == Folded(key)) return true;
-  }
-  return false;
+  return std::ranges::any_of(object.items(),
+                             [&](const auto& one) { return Folded(one.key()) == Folded(key); });
 }
 
 // Where a pod asks for a MAC address that ParseConfig does not give it; "": nowhere. Multus writes the annotation's "mac" into
@@ -107,11 +105,9 @@ Status CheckStaticAddresses(const cni::Request& request, const cni::AddResult& g
   }
   for (const cni::IpConfig& ip : given.ips) {
     if (std::ranges::find(allowed, ip.address.address) != allowed.end()) continue;
-    return Fail(
-        Code::kInvalid,
-        "IPAM static gave " + ip.address.address.ToString() +
-            ", which the pod asked for and the network does not list: ipam.addresses must hold it, or be "
-            "left out and the capability \"ips\" declared");
+    return Fail(Code::kInvalid, "IPAM static gave " + ip.address.address.ToString() +
+                                    ", which the pod asked for and the network does not list: ipam.addresses "
+                                    "must hold it, or be left out and the capability \"ips\" declared");
   }
   return {};
 }
@@ -124,8 +120,8 @@ Status CheckPodsWishes(const cni::Request& request) {
   if (!ObjectIn(config, "runtimeConfig").contains("ips")) {
     const std::string why =
         ": network " + request.network +
-        " lets no pod choose its address: take it out of the pod's annotation, or declare "
-        "the capability \"ips\" for ovs-provider in the NetworkAttachmentDefinition";
+        " lets no pod choose its address: take it out of the pod's annotation, or declare the capability "
+        "\"ips\" for ovs-provider in the NetworkAttachmentDefinition";
     for (const char* key : {"IP", "GATEWAY"}) {
       if (variables.contains(key)) return Fail(Code::kInvalid, std::string("CNI_ARGS: ") + key + why);
     }
@@ -148,8 +144,8 @@ Status CheckPodsWishes(const cni::Request& request) {
     if (!HasKey(wishes, key)) continue;
     return Fail(Code::kInvalid,
                 std::string("args.cni.") + key +
-                    ": the pod's cni-args must not hold it: which pool of IPAM nv-ipam a network "
-                    "takes its addresses from is for its NetworkAttachmentDefinition to say");
+                    ": the pod's cni-args must not hold it: which pool of IPAM nv-ipam a network takes its "
+                    "addresses from is for its NetworkAttachmentDefinition to say");
   }
   return {};
 }

@@ -1,7 +1,6 @@
 #include "plugins/ovs-provider/ovs_provider.h"
 
 #include "lib/base/log.h"
-#include "lib/engine/attach/attachment.h"
 
 namespace rail::ovs_provider {
 namespace {

@@ -40,15 +40,14 @@ Status NicHasRepresentors(const Deps& deps, const config::NodeConfig& config, co
 }
 
 Outcome<void> ReadyForAdd(const Deps& deps, const Request& request) {
-  auto config = ParseConfig(request);
-  if (!config) return tl::make_unexpected(config.error());
+  RAIL_ASSIGN(const Config config, ParseConfig(request));
   auto context = VerbContext::Open(deps, VerbContext::Use::kQuiet);
   const auto not_ready = [&](const Error& error) {
     return tl::make_unexpected(engine::NotReady("ovs-provider cannot attach pods", error,
                                                 context ? context->get() : nullptr, request));
   };
   if (!context) return not_ready(context.error());
-  auto rail = engine::RailOf((*context)->config, config->rail);
+  auto rail = engine::RailOf((*context)->config, config.rail);
   if (!rail) return not_ready(rail.error());
   if (const Status keeps = engine::KeepsMode(**context); !keeps) return not_ready(keeps.error());
   Node node = (*context)->node();
@@ -67,8 +66,7 @@ cni::Plugin MakePlugin(const engine::Deps& deps) {
   return {.name = "ovs-provider",
           .about = "RailCNI ovs-provider: attaches a pod's device to its rail's Open vSwitch bridge",
           .check_config = [](const Request& request) -> Outcome<void> {
-            auto config = ParseConfig(request);
-            if (!config) return tl::make_unexpected(config.error());
+            RAIL_TRY(ParseConfig(request));
             return {};
           },
           .add = [deps](const Request& request) { return Add(deps, request); },

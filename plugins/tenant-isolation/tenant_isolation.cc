@@ -25,8 +25,7 @@ Status HasNamespace(const Request& request) {
 }
 
 Outcome<std::string> Add(const Deps& deps, const Request& request) {
-  Outcome<std::string> result = cni::PassOn(request);
-  if (!result) return result;
+  RAIL_ASSIGN(std::string result, cni::PassOn(request));
   RAIL_ASSIGN(const auto context, VerbContext::Open(deps));
   context->connections.LetCallsTake(engine::kAddCallTime);
   if (context->config.tenancy.mode == config::TenancyMode::kOff) return result;

@@ -55,7 +55,7 @@ class Inside:
 
 @pytest.fixture(scope="session")
 def tables() -> Iterator[Tables]:
-    """In the guest: what its tests have measured, for build/reports/vm/NAME."""
+    """In the guest: what its tests have measured, for build/reports/TIER/NAME."""
     tables = Tables(OUT)
     yield tables
     for text in tables.write():
@@ -83,7 +83,7 @@ class Outside:
 
     def run(self, items: list[pytest.Item]) -> None:
         name = guest_of(items[0])
-        guest, out = GUESTS[name], REPOSITORY / "build/reports/vm" / name
+        guest, out = GUESTS[name], REPOSITORY / "build/reports" / os.environ.get("RAILCNI_TIER", "vm") / name
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         began = time.monotonic()
@@ -95,9 +95,9 @@ class Outside:
             return
         fetched = time.monotonic() - began
         wanted = [f"{i.path}::{within_file(i.nodeid)}" for i in items]
-        versions = [f"{key}={os.environ[key]}" for key in ("RAILCNI_FRR", "RAILCNI_OVS") if os.environ.get(key)]
+        choices = [f"{key}={os.environ[key]}" for key in ("RAILCNI_FRR", "RAILCNI_OVS", "RAILCNI_TENANTS") if os.environ.get(key)]
         command = guest.preamble() + shlex.join(
-            ["env", *versions, str(REPOSITORY / "test/versions/versions.py"), "/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
+            ["env", *choices, str(REPOSITORY / "test/versions/versions.py"), "/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
              "-p", "no:xdist", f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])
         outcome = machine.run(kernel, command, out, guest.limit, guest.devices)
         self.say(f"{name}: kernel {kernel.version} {fetched:.0f} s, guest {outcome.seconds:.0f} s; {out}/transcript")

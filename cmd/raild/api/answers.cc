@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cmd/raild/api/messages.h"
+#include "lib/base/parse.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/doctor/causes.h"
-#include "lib/inspect/text.h"
 
 namespace rail::raild {
 namespace {
@@ -69,7 +69,7 @@ Result<inspect::FlowsPage> ToPage(const v1::ListFlowsRequest& request) {
                                       ? kDefaultFlowsPage
                                       : std::min(request.page_size(), kLargestFlowsPage)};
   if (request.page_token().empty()) return page;
-  page.after = inspect::Number<int64_t>(request.page_token()).value_or(0);
+  page.after = Number<int64_t>(request.page_token()).value_or(0);
   if (page.after <= 0) return Fail(Code::kInvalid, "page_token: not one that ListFlows has given");
   return page;
 }

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/parse.h"
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
 #include "lib/inspect/select.h"
-#include "lib/inspect/text.h"
 
 namespace rail::raild {
 namespace {
@@ -98,7 +98,7 @@ Result<frr::Remote> ParseToken(std::string_view token) {
   remote.address = *address;
   remote.tenant = *tenant;
   if (parts[2] != "-") {
-    remote.rail_index = inspect::Number<uint32_t>(parts[2]);
+    remote.rail_index = Number<uint32_t>(parts[2]);
     if (!remote.rail_index) return refused;
   }
   remote.interface = parts[3];
@@ -162,16 +162,13 @@ v1::GetNodeResponse GetNode(const NodeView& view, const Health& raild) {
     part.set_ok(health.ok);
     part.set_problem(ValidUtf8(health.problem));
   }
-  if (!raild.hung.empty()) {
+  const auto add = [&](const char* name, const std::string& problem) {
     v1::HealthPart& part = *node.add_health();
-    part.set_part("raild");
-    part.set_problem(raild.hung);
-  }
-  if (raild.started && !raild.waits_for.empty()) {
-    v1::HealthPart& part = *node.add_health();
-    part.set_part("readiness");
-    part.set_problem(ValidUtf8(raild.waits_for));
-  }
+    part.set_part(name);
+    part.set_problem(problem);
+  };
+  if (!raild.hung.empty()) add("raild", raild.hung);
+  if (raild.started && !raild.waits_for.empty()) add("readiness", ValidUtf8(raild.waits_for));
   node.set_repairs(view.repairs);
   node.set_rdma(RdmaOf(view.rdma));
   node.set_unit(view.unit);

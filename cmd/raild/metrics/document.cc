@@ -5,10 +5,11 @@
 #include <google/protobuf/timestamp.pb.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "lib/base/text.h"
 #include "lib/printing/words.h"
 #include "rail/v1/node.pb.h"
 #include "rail/v1/options.pb.h"
@@ -169,43 +170,10 @@ class Walk {
   const int64_t now_ms_;
 };
 
-void Collect(const Descriptor& type, std::string labels, std::vector<DocumentFamily>& all) {
-  const auto with = [&](const std::string& more) {
-    return labels + (labels.empty() || more.empty() ? "" : ",") + more;
-  };
-  // `option`: a Metric or an Info. Of several fields with one metric the first counts.
-  const auto add = [&](const auto& option, Kind kind, const std::string& its) {
-    if (std::ranges::find(all, option.name(), &DocumentFamily::name) != all.end()) return;
-    all.push_back(
-        {.name = option.name(), .labels = its, .help = option.help(), .more = option.more(), .kind = kind});
-  };
-  for (int i = 0; i < type.field_count(); ++i) labels = with(LabelOf(*type.field(i)));
-  if (type.options().HasExtension(v1::info)) {
-    const v1::Info& info = type.options().GetExtension(v1::info);
-    std::string its = labels;
-    for (const std::string& each : info.labels()) Append(its, ",", Split(each).first);
-    add(info, Kind::kGauge, its);
-  }
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    if (const v1::Metric* metric = MetricOf(field)) {
-      const std::string own = Split(metric->with()).first + metric->as() + Split(metric->one_of()).first;
-      add(*metric, KindOf(*metric), with(own));
-    }
-    if (field.message_type() != nullptr) Collect(*field.message_type(), labels, all);
-  }
-}
-
 }  // namespace
 
 void AddDocument(Exposition& page, const Message& document, int64_t now_ms) {
   Walk(page, now_ms).Add(document, {});
-}
-
-std::vector<DocumentFamily> FamiliesOf(const Descriptor& message) {
-  std::vector<DocumentFamily> all;
-  Collect(message, "", all);
-  return all;
 }
 
 }  // namespace rail::metrics

@@ -8,8 +8,6 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "cmd/raild/metrics/exposition.h"
 
@@ -17,12 +15,5 @@ namespace rail::metrics {
 
 // `now_ms`: Unix time, from which ages count.
 void AddDocument(Exposition& page, const google::protobuf::Message& document, int64_t now_ms);
-
-// Every metric that a message of this type may have, with its labels. Each once.
-struct DocumentFamily {
-  std::string name, labels, help, more;  // labels: separated by commas; more: for the reference
-  Kind kind = Kind::kGauge;
-};
-std::vector<DocumentFamily> FamiliesOf(const google::protobuf::Descriptor& message);
 
 }  // namespace rail::metrics

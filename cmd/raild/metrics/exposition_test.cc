@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "cmd/raild/metrics/document.h"
+#include "cmd/raild/metrics/testing/families.h"
 #include "rail/v1/options.pb.h"
 #include "rail/v1/state.pb.h"
 

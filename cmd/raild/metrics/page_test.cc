@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "cmd/raild/metrics/document.h"
 #include "cmd/raild/metrics/exposition.h"
+#include "cmd/raild/metrics/testing/families.h"
 #include "rail/v1/state.pb.h"
 
 namespace rail::raild {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/raild/metrics/document.h"
+#include "cmd/raild/metrics/testing/families.h"
 #include "rail/v1/options.pb.h"
 #include "rail/v1/state.pb.h"
 

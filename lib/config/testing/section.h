@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/config/document.h"
+#include "lib/config/keys.h"
 #include "lib/config/node_config.h"
 
 namespace rail::config::testing {

@@ -1,11 +1,8 @@
 #include "lib/engine/attach/attachment.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "lib/base/log.h"
 #include "lib/base/strict_json.h"
@@ -88,7 +85,9 @@ Status UndoTenant(Node& node, Attachment& attachment, const std::string& bridge)
   if (nobody_joins) change.remove.push_back(pipeline::CompareRule(attachment.tenant_id));
   RAIL_ASSIGN(ovs::OpenFlow * switch_, node.connections.OpenFlow(bridge));
   RAIL_TRY(switch_->Commit(change, node.connections.CallDeadline()));
-  if (node.config.tenancy.mode == config::TenancyMode::kVrf) RAIL_TRY(ReleaseAddresses(node, attachment));
+  // All that it has claimed: an ADD may have died before its tenant, which is in the claim, was in the record.
+  if (node.config.tenancy.mode == config::TenancyMode::kVrf)
+    RAIL_TRY(node.store.ReleaseAll(attachment.id, ClaimKind::kAddress));
   attachment.tenant_id = {};
   attachment.tenant.clear();
   return UnlessGone(node.store.SetTenant(attachment.id, "", {}));
@@ -245,7 +244,7 @@ Status UndoIpam(Node& node, const Attachment& attachment, const Step& step) {
   RAIL_ASSIGN(const cni::IpamCall call, cni::IpamCall::FromJson(step.detail));
   // Releases the claims first. As soon as IPAM has an address back, it may give it to another pod, and that pod claims it. If the
   // record cannot be written, no pod can claim the address either.
-  Status released = ReleaseAddresses(node, attachment);
+  Status released = node.store.ReleaseAll(attachment.id, ClaimKind::kAddress);
   RAIL_TRY(node.connections.ReleaseAddresses(call));
   return released;
 }
@@ -286,9 +285,8 @@ Status StillWanted(Node& node, const Attachment& attachment) {
 
 Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::string& name) {
   if (const config::Rail* rail = config.FindRail(name)) return rail;
-  std::string known = Join(config.rails, ", ", &config::Rail::name);
-  return Fail(Code::kInvalid,
-              "rail: '" + name + "' is not in this node's node.json; its rails are: " + known);
+  return Fail(Code::kInvalid, "rail: '" + name + "' is not in this node's node.json; its rails are: " +
+                                  Join(config.rails, ", ", &config::Rail::name));
 }
 
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail) {

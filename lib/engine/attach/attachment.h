@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/cni/request.h"
 #include "lib/cni/result.h"
 #include "lib/config/node_config.h"
 #include "lib/engine/attach/connections.h"
@@ -68,8 +69,8 @@ Result<const config::Rail*> RailOf(const config::NodeConfig& config, const std::
 Result<pipeline::BridgeFacts> Facts(Node& node, const config::Rail& rail);
 
 pipeline::Pod PodOf(const pipeline::BridgeFacts& bridge, const state::Attachment& attachment);
-// Writes into the record where the pod's namespace is and how it is known again.
-void SetNamespace(state::Attachment& attachment, const std::string& path, const netns::Netns& pod);
+// Writes into the record which interface of which pod it is, where the pod's namespace is and how that is known again.
+void SetPod(state::Attachment& attachment, const cni::Request& request, const netns::Netns& pod);
 netns::Identity NamespaceOf(const state::Attachment& attachment);
 // Whether the record says that the attachment is of another boot than this one. Its pod is gone then, whatever its path leads to and
 // wherever its device is.

@@ -1,11 +1,16 @@
 #include "lib/engine/attach/attachment.h"
+#include "lib/engine/attach/verb_context.h"
 
 namespace rail::engine {
 
 using state::Attachment;
 
-void SetNamespace(Attachment& attachment, const std::string& path, const netns::Netns& pod) {
-  attachment.netns_path = path;
+void SetPod(Attachment& attachment, const cni::Request& request, const netns::Netns& pod) {
+  attachment.key = KeyOf(request);
+  attachment.pod_namespace = request.pod.pod_namespace;
+  attachment.pod_name = request.pod.name;
+  attachment.pod_uid = request.pod.uid;
+  attachment.netns_path = request.netns;
   attachment.netns_device = pod.identity().device;
   attachment.netns_inode = pod.identity().inode;
   attachment.boot = pod.identity().boot;

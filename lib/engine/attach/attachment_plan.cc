@@ -21,15 +21,13 @@ constexpr char kRoutesVersion[] = "1.1.0";  // of the CNI result in step kRoutes
 std::vector<podnet::RouteSpec> RoutesOf(const cni::AddResult& result) {
   std::vector<podnet::RouteSpec> routes;
   for (const cni::RouteConfig& route : result.routes) {
-    podnet::RouteSpec spec;
-    spec.destination = route.destination;
-    spec.gateway = route.gateway;
-    spec.mtu = route.mtu;
-    spec.advmss = route.advmss;
-    spec.priority = route.priority;
-    spec.table = route.table;
-    if (route.scope == kScopeLink) spec.scope = podnet::Scope::kLink;
-    routes.push_back(spec);
+    routes.push_back({.destination = route.destination,
+                      .gateway = route.gateway,
+                      .mtu = route.mtu,
+                      .advmss = route.advmss,
+                      .priority = route.priority,
+                      .table = route.table,
+                      .scope = route.scope == kScopeLink ? podnet::Scope::kLink : podnet::Scope::kGlobal});
   }
   return routes;
 }

@@ -1,7 +1,5 @@
 #include "lib/engine/attach/tenant_addresses.h"
 
-#include <algorithm>
-
 #include "lib/engine/attach/tenant_step.h"
 
 namespace rail::engine {
@@ -33,10 +31,6 @@ Status ClaimAddresses(Node& node, const Attachment& attachment) {
                               AddressClaim(node.config, attachment.tenant, address)));
   }
   return {};
-}
-
-Status ReleaseAddresses(Node& node, const Attachment& attachment) {
-  return node.store.ReleaseAll(attachment.id, ClaimKind::kAddress);
 }
 
 Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const Attachment& attachment) {
@@ -88,17 +82,16 @@ Status KeepsVlan(const config::NodeConfig& config, const Attachment& attachment,
                 "cluster in node.json is \"" + config.cluster.name +
                     "\", and pods of this node were attached under another name of the cluster (" +
                     attachment.pod_namespace + "/" + attachment.pod_name +
-                    "): with tenancy.mode \"vrf\" it cannot change while pods run; set it back, or "
-                    "drain the node first");
+                    "): with tenancy.mode \"vrf\" it cannot change while pods run; set it back, or drain the "
+                    "node first");
   }
   const uint16_t now = config.tenancy.vlans.Of(attachment.tenant);
   if (joined->vlan == now) return {};
-  return Fail(Code::kInvalid, "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " +
-                                  Vlan(now) + ", and pods of this node were attached in " +
-                                  Vlan(joined->vlan) + " (" + attachment.pod_namespace + "/" +
-                                  attachment.pod_name +
-                                  "): a tenant's VLAN cannot change while pods of it run; set it back, or "
-                                  "delete these pods");
+  return Fail(Code::kInvalid,
+              "tenancy.vlans in node.json gives tenant " + attachment.tenant + " " + Vlan(now) +
+                  ", and pods of this node were attached in " + Vlan(joined->vlan) + " (" +
+                  attachment.pod_namespace + "/" + attachment.pod_name +
+                  "): a tenant's VLAN cannot change while pods of it run; set it back, or delete these pods");
 }
 
 Status KeepsVlans(const config::NodeConfig& config, const config::NodeConfig& was,

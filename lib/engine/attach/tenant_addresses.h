@@ -1,7 +1,6 @@
 // Whose an address is, in the record: the node's, or in mode `vrf` its tenant's, where two tenants may have the same one.
 //
 // Use:      RAIL_TRY(ClaimAddresses(node, attachment));     // before the first rule of its tenant; mode `vrf`
-//           RAIL_TRY(ReleaseAddresses(node, attachment));
 //           RAIL_TRY(KeepsMode(config, all, store));        // before anything follows from node.json
 // Threads:  as the store
 // Source:   lib/state/FORMAT.md (claims of kind "address")
@@ -21,8 +20,6 @@ std::string AddressClaim(const config::NodeConfig& config, const std::string& te
 // Mode `vrf` alone; in the other modes ovs-provider claims them, as they are the node's. Errors: kBusy another attachment of the tenant
 // has one of them (the message names it), or a DEL of this one has begun.
 Status ClaimAddresses(Node& node, const state::Attachment& attachment);
-// In every mode. All that the attachment has claimed: an ADD may have died before its tenant, which is in the claim, was in the record.
-Status ReleaseAddresses(Node& node, const state::Attachment& attachment);
 
 // The rules that its tenant gives an attachment. Errors: as Facts, in mode `vrf`.
 Result<std::vector<ovs::Rule>> TenantRulesOf(Node& node, const state::Attachment& attachment);

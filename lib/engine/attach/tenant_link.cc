@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lib/base/log.h"
 #include "lib/netlink/netns.h"
 #include "lib/tenancy/vrf_name.h"
 

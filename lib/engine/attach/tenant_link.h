@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "lib/engine/attach/connections.h"
-#include "lib/engine/attach/record.h"
 #include "lib/engine/attach/tenant_vlans.h"
 
 namespace rail::engine {

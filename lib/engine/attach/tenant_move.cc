@@ -1,7 +1,5 @@
 #include "lib/engine/attach/tenant_move.h"
 
-#include <algorithm>
-
 #include "lib/base/clock.h"
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/tenant_step.h"

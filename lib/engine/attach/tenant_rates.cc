@@ -8,7 +8,6 @@ namespace rail::engine {
 namespace {
 
 constexpr std::string_view kPrefix = "railcni-";
-constexpr size_t kIdDigits = 28;
 
 }  // namespace
 
@@ -18,8 +17,7 @@ std::string RateNodeOf(const tenancy::TenantId& tenant) {
 }
 
 bool IsOurRateNode(std::string_view name) {
-  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kIdDigits &&
-         name.substr(kPrefix.size()).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return name.starts_with(kPrefix) && tenancy::TenantId::Parse(name.substr(kPrefix.size())).has_value();
 }
 
 netlink::Rate RateOf(const config::TenantRate& rate) {

@@ -25,9 +25,8 @@ bool IsOurRateNode(std::string_view name);
 netlink::Rate RateOf(const config::TenantRate& rate);
 std::string InWords(const netlink::Rate& rate);    // "share 3, at most 400000 Mbit/s"
 std::string TextOf(const netlink::NicPort& port);  // "pci/0000:3b:00.0/3"
-bool HasRate(
-    const state::Attachment&
-        attachment);  // it is to be under its tenant's node: it has a tenant, and is not being undone
+// It is to be under its tenant's node: it has a tenant, and is not being undone.
+bool HasRate(const state::Attachment& attachment);
 const netlink::RateNode* FindNode(const netlink::RateTrees& trees, const netlink::DevlinkHandle& nic,
                                   std::string_view name);
 const netlink::RateLeaf* FindLeaf(const netlink::RateTrees& trees, const netlink::NicPort& port);

@@ -1,6 +1,7 @@
 #include "lib/engine/attach/tenant_vlans.h"
 
 #include <map>
+#include <ranges>
 
 #include "lib/engine/attach/tenant_step.h"
 #include "lib/tenancy/tenancy.h"
@@ -27,10 +28,8 @@ std::vector<TenantVlan> VlansPresent(const config::NodeConfig& config, const Rec
     if (attachment.tenant_id.is_none() || vlan == config::kNoVlan) continue;
     present.try_emplace(vlan, TenantVlan{vlan, attachment.tenant, attachment.tenant_id});
   }
-  std::vector<TenantVlan> vlans;
-  vlans.reserve(present.size());
-  for (auto& [vlan, one] : present) vlans.push_back(std::move(one));
-  return vlans;
+  const auto vlans = std::views::values(present);
+  return {vlans.begin(), vlans.end()};
 }
 
 std::map<tenancy::TenantId, TenantVlan> VlansByTenant(const config::NodeConfig& config) {

@@ -54,10 +54,9 @@ Whereabouts ByPath(const Attachment& attachment) {
                       " needs mountPropagation: HostToContainer"};
   }
   if (opened.error().code == Code::kPermission && IsBelowProc(path)) {
-    return {.unseen =
-                opened.error().message +
-                ": the process is another user's, and raild's container needs the capability SYS_PTRACE "
-                "(manifests/components/cri-dockerd has it)"};
+    return {.unseen = opened.error().message +
+                      ": the process is another user's, and raild's container needs the capability "
+                      "SYS_PTRACE (manifests/components/cri-dockerd has it)"};
   }
   return {.unseen = opened.error().message};
 }

@@ -80,21 +80,19 @@ void BelievedLeaves::TakeFromOther(const bmp::Message& message, bool ours) {
 std::vector<std::string> BelievedLeaves::Problems() const {
   std::vector<std::string> problems;
   for (const auto& [leaf, interface] : alike_) {
-    problems.push_back(
-        "the BGP neighbor on " + interface + " has the address, AS and identifier of a rail's leaf, " +
-        leaf.ToString() +
-        ", and bgpd's BMP tells the two apart by nothing else: neither is believed, and nothing new is "
-        "learned of that leaf; find out who is on " +
-        interface + ", and give it a router id of its own");
+    problems.push_back("the BGP neighbor on " + interface +
+                       " has the address, AS and identifier of a rail's leaf, " + leaf.ToString() +
+                       ", and bgpd's BMP tells the two apart by nothing else: neither is believed, and "
+                       "nothing new is learned of that leaf; find out who is on " +
+                       interface + ", and give it a router id of its own");
   }
   const auto other =
       std::ranges::find_if(false_, [&](const auto& one) { return !alike_.contains(one.first); });
   if (other == false_.end()) return problems;
-  problems.push_back(
-      "the BGP neighbor " + other->first.ToString() + " announces " + other->second.ToString() +
-      " with communities of ours and is not the leaf of a rail: it is not believed; find out who it is, "
-      "and let it "
-      "stop");
+  problems.push_back("the BGP neighbor " + other->first.ToString() + " announces " +
+                     other->second.ToString() +
+                     " with communities of ours and is not the leaf of a rail: it is not believed; find out "
+                     "who it is, and let it stop");
   return problems;
 }
 

@@ -62,12 +62,6 @@ std::optional<KnownLeaf> Leaves::of(const std::string& rail) const {
   return std::nullopt;
 }
 
-bool Leaves::TakeChanged() {
-  const bool changed = settled_ != kept_;
-  kept_ = settled_;
-  return changed;
-}
-
 LeafOfRail ReadLeaves(const std::string& path) {
   LeafOfRail leaves;
   const auto document = ReadJsonFile(path);

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lib/config/node_config.h"
 #include "lib/frr/bgp.h"
@@ -41,7 +42,8 @@ class Leaves {
 
   // The leaves that were last heard of all rails at once.
   const LeafOfRail& to_keep() const { return settled_; }
-  bool TakeChanged();  // whether to_keep differs from what it was at the last call
+  // Whether to_keep differs from what it was at the last call.
+  bool TakeChanged() { return std::exchange(kept_, settled_) != settled_; }
 
  private:
   const config::NodeConfig& config_;

@@ -21,13 +21,6 @@ RemoteSet::RemoteSet(const RemoteSet& other) : size_(other.size_) {
   pieces_ = other.pieces_;
 }
 
-RemoteSet& RemoteSet::operator=(const RemoteSet& other) {
-  if (this == &other) return *this;
-  RemoteSet copy(other);
-  *this = std::move(copy);
-  return *this;
-}
-
 // The last piece that begins at or before the address; the first piece if none does; end() if the set is empty.
 std::vector<RemoteSet::Piece>::iterator RemoteSet::PieceOf(const IpAddress& address) {
   const auto after = std::ranges::upper_bound(

@@ -33,7 +33,7 @@ class RemoteSet {
   RemoteSet() = default;
   // The copies share all pieces, so neither may change one in place any more.
   RemoteSet(const RemoteSet& other);
-  RemoteSet& operator=(const RemoteSet& other);
+  RemoteSet& operator=(const RemoteSet& other) = delete;
   RemoteSet(RemoteSet&&) = default;
   RemoteSet& operator=(RemoteSet&&) = default;
   ~RemoteSet() = default;

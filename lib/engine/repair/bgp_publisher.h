@@ -6,7 +6,6 @@
 // Source:   learned/README.md ("What has been learned", "Leaf and unit")
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 

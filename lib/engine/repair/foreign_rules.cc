@@ -108,12 +108,6 @@ Status ForeignRules::Remove(ovs::OpenFlow& bridge, const DeadlineOf& deadline) {
   return {};
 }
 
-uint64_t ForeignRules::count() const {
-  uint64_t count = rest_;
-  for (const auto& [cookie, group] : by_cookie_) count += group.count;
-  return count;
-}
-
 std::vector<Rule> ForeignRules::examples() const {
   std::vector<Rule> all;
   for (const auto& [cookie, group] : by_cookie_) {

@@ -36,7 +36,11 @@ class ForeignRules {
   // The next Look reads everything.
   void Forget() { whole_ = true; }
 
-  uint64_t count() const;
+  uint64_t count() const {
+    uint64_t count = rest_;
+    for (const auto& [cookie, group] : by_cookie_) count += group.count;
+    return count;
+  }
   // The first few, with actions, by cookie.
   std::vector<ovs::Rule> examples() const;
 

@@ -1,9 +1,9 @@
 #include "lib/engine/repair/good_rails.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/text.h"
 #include "lib/base/whole_file.h"
 
 namespace rail::engine {
@@ -49,17 +49,12 @@ void GoodRails::Look(const NodeView& view, Deadline now) {
   waits_for_.clear();
   for (const auto& [name, rail] : rails_) {
     if (rail.has_been_good || (!rail.was_good && now - started_ >= kRailTime)) continue;
-    waits_for_ +=
-        (waits_for_.empty() ? "" : "; ") + ("rail " + name) + " " + rail.lack +
-        (rail.was_good ? ", and it was good before raild was started: is its configuration right?" : " yet");
+    Append(waits_for_, "; ",
+           "rail " + name + " " + rail.lack +
+               (rail.was_good ? ", and it was good before raild was started: is its configuration right?"
+                              : " yet"));
   }
   ready_ = waits_for_.empty();
-}
-
-bool GoodRails::TakeChanged() {
-  const bool changed = keep_ != kept_;
-  kept_ = keep_;
-  return changed;
 }
 
 std::set<std::string> ReadGoodRails(const std::string& path) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "lib/base/clock.h"
 #include "lib/engine/view.h"
@@ -37,7 +38,8 @@ class GoodRails {
   // The rails for the next raild to wait for: those that are good, and those that were good before and have not been since. So a
   // configuration that cuts a rail keeps each raild that tries it unready.
   const std::set<std::string>& to_keep() const { return keep_; }
-  bool TakeChanged();  // whether to_keep differs from what it was at the last call
+  // Whether to_keep differs from what it was at the last call.
+  bool TakeChanged() { return std::exchange(kept_, keep_) != keep_; }
 
  private:
   struct Rail {

@@ -89,8 +89,7 @@ std::string WordsFor(const MendedRules& mended, const std::string& bridge, const
   if (mended.foreign == 0) return text;
   text += fmt::format("{}{} flows of others removed from {}, which can go around the isolation: ",
                       text.empty() ? "" : "; ", mended.foreign, bridge);
-  for (size_t i = 0; i < mended.foreign_examples.size(); ++i)
-    text += (i == 0 ? "" : "; ") + RuleText(mended.foreign_examples[i]);
+  text += Join(mended.foreign_examples, "; ", RuleText);
   if (mended.foreign > mended.foreign_examples.size())
     text += fmt::format("; and {} more", mended.foreign - mended.foreign_examples.size());
   return text;

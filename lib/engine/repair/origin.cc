@@ -49,15 +49,6 @@ void ForEach(JsonObject& object, std::string_view key, Each each) {
   for (const auto& [name, value] : entries->items()) each(name, value, object.PathOf(key) + "." + name);
 }
 
-std::map<std::string, std::string> ReadTexts(JsonObject& object, std::string_view key, JsonErrors& errors) {
-  std::map<std::string, std::string> texts;
-  ForEach(object, key, [&](const std::string& name, const json& value, const std::string& path) {
-    if (!value.is_string()) return errors.Add(path, "is no text");
-    texts[name] = value.get<std::string>();
-  });
-  return texts;
-}
-
 sriov::NicState ReadNic(const json& value, const std::string& path, JsonErrors& errors) {
   JsonObject object(value, path, errors);
   sriov::NicState nic;
@@ -157,7 +148,10 @@ Result<OriginRecord> ParseOrigin(std::string_view text) {
   ForEach(object, "qos", [&](const std::string& uplink, const json& value, const std::string& path) {
     record.qos[uplink] = ReadQos(value, path, errors);
   });
-  record.rate_parents = ReadTexts(object, "rate_parents", errors);
+  ForEach(object, "rate_parents", [&](const std::string& port, const json& value, const std::string& path) {
+    if (!value.is_string()) return errors.Add(path, "is no text");
+    record.rate_parents[port] = value.get<std::string>();
+  });
   if (const json* bgp = object.Has("bgp") ? object.Object("bgp") : nullptr)
     record.bgp = ReadBgp(*bgp, errors);
   for (const std::string& word : object.StringsOr("loopback")) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "lib/engine/attach/whereabouts.h"
 
 namespace rail::engine {
@@ -14,10 +16,6 @@ using state::Phase;
 namespace {
 
 constexpr size_t kMostSaid = 8;
-
-std::string Owner(const Attachment& attachment) {
-  return attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname;
-}
 
 // What the port's external_ids should say and do not.
 ovs::ExternalIds WrongIds(const Attachment& attachment, const ovs::Port& port, bool made) {
@@ -56,8 +54,7 @@ Status PortRepair::Repair(Connections& connections) {
 // One line for each round: whoever deletes a bridge takes all of its ports along.
 void PortRepair::LogRepairs() {
   if (mended_.empty()) return;
-  std::string text;
-  for (size_t i = 0; i < std::min(mended_.size(), kMostSaid); ++i) text += (i == 0 ? "" : "; ") + mended_[i];
+  std::string text = Join(mended_ | std::views::take(kMostSaid), "; ");
   if (mended_.size() > kMostSaid) text += "; and " + std::to_string(mended_.size() - kMostSaid) + " more";
   log::Warning("rail {}: {} ports of {} put right: {}", rail_.name, mended_.size(), rail_.bridge, text);
 }
@@ -114,11 +111,10 @@ Status PortRepair::RemoveOrphans(ovs::Ovsdb& db, Connections& connections, const
       {Part::kRecordOfRail, rail_.name},
       unrecorded_.empty()
           ? Status()
-          : Fail(Code::kInternal,
-                 std::to_string(unrecorded_.size()) + " ports (" + example +
-                     ") have pods that live and are not in the record: it was lost or replaced. Nothing on "
-                     "this "
-                     "rail is removed until these pods are gone: bring the record back, or drain the node"));
+          : Fail(Code::kInternal, std::to_string(unrecorded_.size()) + " ports (" + example +
+                                      ") have pods that live and are not in the record: it was lost or "
+                                      "replaced. Nothing on this rail is removed until these pods are gone: "
+                                      "bring the record back, or drain the node"));
   return {};
 }
 
@@ -150,7 +146,7 @@ Status PortRepair::Mark(ovs::Ovsdb& db, Connections& connections, const Attachme
   if (wrong.empty()) return {};
   changed_ = true;
   RAIL_TRY(db.SetExternalIds(port.name, wrong, connections.CallDeadline()));
-  mended_.push_back(port.name + " of " + Owner(attachment) + " had lost " + std::to_string(wrong.size()) +
+  mended_.push_back(port.name + " of " + attachment.Owner() + " had lost " + std::to_string(wrong.size()) +
                     " of its external_ids, set again");
   node_status_.Repaired("external_ids");
   return look();
@@ -170,7 +166,7 @@ Status PortRepair::PutBack(ovs::Ovsdb& db, Connections& connections, const Attac
   }
   RAIL_ASSIGN(seen_[attachment.representor],
               db.AddPort(PortSpecOf(rail_, attachment), connections.CallDeadline()));
-  mended_.push_back(attachment.representor + " of " + Owner(attachment) +
+  mended_.push_back(attachment.representor + " of " + attachment.Owner() +
                     (port ? " was on bridge " + port->bridge + ", taken back" : " was missing, added again"));
   node_status_.Repaired("port");
   return {};

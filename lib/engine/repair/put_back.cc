@@ -1,8 +1,5 @@
 #include "lib/engine/repair/sweep.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "lib/engine/attach/whereabouts.h"
 
 namespace rail::engine {

@@ -184,8 +184,8 @@ Result<WantedRates> RatesRepair::Wanted(const NicRates& nics, RatesSeen& seen) {
   for (const auto& [rail, attachments] : without) {
     const Attachment& one = *attachments.front();
     Refused(seen, rail,
-            fmt::format("the devices of {} pods' interfaces have no rate in devlink, such as {} of {}/{} {}",
-                        attachments.size(), one.device, one.pod_namespace, one.pod_name, one.key.ifname),
+            fmt::format("the devices of {} pods' interfaces have no rate in devlink, such as {} of {}",
+                        attachments.size(), one.device, one.Owner()),
             "a VF has one where its NIC is in switchdev mode and its driver has devlink-rate (`devlink port "
             "function rate show`); on a node whose devices have none, leave `rates` out of node.json",
             "devices without a rate");

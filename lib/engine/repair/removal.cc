@@ -14,8 +14,7 @@ using state::Attachment;
 using state::Phase;
 
 std::string NameOf(const Attachment& attachment) {
-  return "pod " + attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname +
-         " on " + attachment.rail + " (device " + attachment.device + ")";
+  return "pod " + attachment.Owner() + " on " + attachment.rail + " (device " + attachment.device + ")";
 }
 
 bool IsOurs(const ovs::Port& port) {
@@ -73,10 +72,6 @@ Result<std::vector<ovs::Bridge>> Removal::Bridges() {
 bool Removal::Try(const std::string& what, const Status& status) {
   if (!status) removed_.left.push_back(what + ": " + status.error().message);
   return status.has_value();
-}
-
-bool Removal::Save() {
-  return Try("the record of what was there before", WriteOrigin(origin_file_, origin_));
 }
 
 Removed Removal::Run() {
@@ -158,8 +153,7 @@ void Removal::Bgp() {
   if (base && (!origin_.bgp || !origin_.bgp->known) && !lines->empty()) {
     removed_.told.emplace_back(
         "bgpd: a version that kept no record of what was there had written to it. What has RailCNI's names "
-        "is "
-        "removed; the instance and the neighbors on the rails' bridges stay: compare with `vtysh -c 'show "
+        "is removed; the instance and the neighbors on the rails' bridges stay: compare with `vtysh -c 'show "
         "running-config'`");
   }
   if (origin_.bgp) {
@@ -196,11 +190,9 @@ Status Removal::RemovePorts(const ovs::Bridge& bridge) {
     if (const auto vlan = port.external_ids.find(kVlanKey); vlan != port.external_ids.end()) {
       RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kVlanKey, vlan->second}}, ovs::Ovsdb::Wait::kClosed,
                               connections_.CallDeadline()));
-      removed_.done.push_back("port " + port.name + " of bridge " + bridge.name);
+    } else if (!IsOurs(port)) {
       continue;
-    }
-    if (!IsOurs(port)) continue;
-    if (IsAdopted(port)) {
+    } else if (IsAdopted(port)) {
       RAIL_TRY(db->RemoveExternalIds(port.name, {kOwnerKey, kDeviceKey}, connections_.CallDeadline()));
     } else {
       RAIL_TRY(db->DeletePort(bridge.name, port.name, {{kOwnerKey, port.external_ids.at(kOwnerKey)}},
@@ -334,11 +326,9 @@ void Removal::Rates() {
 
 void Removal::Nics() {
   const auto nics = origin_.nics;
-  for (const auto& nic : nics) {
-    const auto& uplink = nic.first;
-    const auto& before = nic.second;
+  for (const auto& [uplink, before] : nics) {
     FileLock lock;
-    const auto give_back = [&]() -> Result<std::vector<std::string>> {
+    const auto give_back = [&, &uplink = uplink, &before = before]() -> Result<std::vector<std::string>> {
       Openers openers = deps_.openers(config_);
       if (!openers.give_nic_back) return std::vector<std::string>();
       return openers.give_nic_back(uplink, before, [&]() -> Result<std::set<std::string>> {

@@ -45,7 +45,7 @@ class Removal {
   // Of one step. A bgpd takes seconds to end the instances of many tenants, and longer on a busy node.
   static constexpr std::chrono::seconds kStepLimit{60};
   bool Try(const std::string& what, const Status& status);
-  bool Save();
+  bool Save() { return Try("the record of what was there before", WriteOrigin(origin_file_, origin_)); }
   // Those with our mark, and those of node.json: pods may be on one that others made.
   Result<std::vector<ovs::Bridge>> Bridges();
   Status RemovePorts(const ovs::Bridge& bridge);

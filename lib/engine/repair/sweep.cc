@@ -1,7 +1,6 @@
 #include "lib/engine/repair/sweep.h"
 
 #include <algorithm>
-#include <set>
 
 #include "lib/base/log.h"
 
@@ -11,10 +10,6 @@ namespace {
 using state::Attachment;
 using state::Phase;
 using state::Step;
-
-std::string PodName(const Attachment& attachment) {
-  return attachment.pod_namespace + "/" + attachment.pod_name + " " + attachment.key.ifname;
-}
 
 }  // namespace
 
@@ -97,13 +92,13 @@ bool Sweeper::PutBack(Node& node, const Record& record, WhereaboutsById& where) 
     if (attachment.phase != Phase::kReady || !its.device_lost()) continue;
     const Status put = PutDeviceBack(node, attachment);
     if (put) {
-      log::Warning("pod {}: its device {} was lost and is back in the pod", PodName(attachment),
+      log::Warning("pod {}: its device {} was lost and is back in the pod", attachment.Owner(),
                    attachment.device);
       node_status_.Repaired("device");
       its.device = device::Location::kElsewhere;
       back = true;
     } else if (first) {
-      first = FailWrapped(put.error(), "pod " + PodName(attachment) + " has lost its device " +
+      first = FailWrapped(put.error(), "pod " + attachment.Owner() + " has lost its device " +
                                            attachment.device + " and is not announced until it has it again");
     }
   }

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 
 #include "lib/engine/attach/attachment.h"
 #include "lib/engine/attach/verb_context.h"

@@ -8,11 +8,12 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "lib/base/parse.h"
 
 namespace rail::bmp {
 namespace {
@@ -83,18 +84,13 @@ std::optional<uid_t> OwnerOfPeer(std::string_view table, const IpAddress& our_ad
                                  uint16_t peer_port) {
   const std::string ours = Endpoint(our_address, our_port);
   const std::string peers = Endpoint(*IpAddress::Parse("127.0.0.1"), peer_port);
-  while (!table.empty()) {
-    const size_t end = std::min(table.find('\n'), table.size());
+  for (const std::string_view line : rail::Split(table, "\n")) {
     // sl local remote st queues timer retransmits uid timeout inode
     std::array<std::string_view, 10> words;
-    const size_t count = Split(table.substr(0, end), words);
-    table.remove_prefix(std::min(end + 1, table.size()));
+    const size_t count = Split(line, words);
     // The line of the other end: its local address is our remote one. Inode 0: no process holds the socket.
     if (count < words.size() || words[1] != peers || words[2] != ours || words[9] == "0") continue;
-    uid_t uid = 0;
-    const auto [at, error] = std::from_chars(words[7].data(), words[7].data() + words[7].size(), uid);
-    if (error != std::errc() || at != words[7].data() + words[7].size()) return std::nullopt;
-    return uid;
+    return Number<uid_t>(words[7]);
   }
   return std::nullopt;
 }

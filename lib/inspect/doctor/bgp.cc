@@ -66,11 +66,6 @@ class Bgp : Examiner {
   }
 
  private:
-  const engine::RailView* ViewOf(const std::string& rail) const {
-    const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.name == rail; });
-    return it == view_.rails.end() ? nullptr : &*it;
-  }
-
   // zebra/rtadv.c of FRRouting 10.3: a timer keeps the interface that has gone. 10.2 has no such timer, 10.4 ends it with the interface.
   void Version() {
     if (facts_.frr_version != "10.3" && !facts_.frr_version.starts_with("10.3.")) return;
@@ -125,19 +120,9 @@ class Bgp : Examiner {
              leaf.full_size, leaf.full_size - 48, rail.bridge, rail.bridge));
   }
 
-  // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
-  std::optional<frr::Session> SessionOf(const engine::RailView& view) const {
-    const auto now = std::ranges::find(facts_.sessions, view.rail.bridge, &frr::Session::interface);
-    const frr::Session* known = view.SessionOn(view.rail.bridge);
-    if (now == facts_.sessions.end()) return known == nullptr ? std::nullopt : std::optional(*known);
-    frr::Session session = *now;
-    if (known != nullptr) frr::Remember(session, *known);
-    return session;
-  }
-
   void Session(const engine::RailView& view, const RailFacts* seen) {
     const config::Rail& rail = view.rail;
-    const std::optional<frr::Session> session = SessionOf(view);
+    const std::optional<frr::Session> session = SessionOn(view, rail.bridge);
     const bool carrier = seen == nullptr || !seen->uplink.there || seen->uplink.carrier;
     const bool up = session ? session->established() : view.seen.bgp_state() == frr::kEstablished;
     const auto down = up ? std::nullopt

@@ -59,8 +59,8 @@ class Cabling : Examiner {
     return rail == config_.rails.end() ? RailName(index) : rail->pf;
   }
   std::string Port(uint32_t index) const {
-    const auto rail = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.index == index; });
-    return rail == view_.rails.end() ? "" : PortText(*rail);
+    const engine::RailView* rail = ViewOf(index);
+    return rail == nullptr ? "" : PortText(*rail);
   }
 
   void Own(const Miscabled& each) {

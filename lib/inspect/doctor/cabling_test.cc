@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/inspect/doctor/fixture.h"
 #include "lib/inspect/doctor/subjects.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 
 namespace rail::inspect {
 

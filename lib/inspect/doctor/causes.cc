@@ -22,8 +22,10 @@ std::vector<std::string_view> WithoutLeaf(std::vector<std::string_view> more) {
   return more;
 }
 
+}  // namespace
+
 // One line for each cause: what it takes with it.
-const std::vector<Cause>& Table() {
+std::span<const Cause> Causes() {
   using enum Scope;
   static const std::vector<Cause> table = {
       {"record-no-space",
@@ -119,6 +121,8 @@ const std::vector<Cause>& Table() {
   return table;
 }
 
+namespace {
+
 // The nouns of FollowsInShort. What is not here is counted by what it concerns.
 struct Noun {
   std::string_view id, one, many;
@@ -178,7 +182,7 @@ class Tree {
 
   std::optional<size_t> CauseOf(const Finding& finding) const {
     for (const Scope scope : {Scope::kAttachment, Scope::kRail, Scope::kNode}) {
-      for (const Cause& row : Table()) {
+      for (const Cause& row : Causes()) {
         const auto there = by_id_.find(row.id);
         if (row.scope != scope || there == by_id_.end()) continue;
         if (std::ranges::none_of(row.follows, [&](std::string_view entry) { return Names(entry, finding); }))
@@ -196,7 +200,7 @@ class Tree {
     if (finding.scope == Scope::kAttachment) return 2;
     if (finding.scope == Scope::kRail) return 1;
     const bool is_cause =
-        std::ranges::any_of(Table(), [&](const Cause& row) { return row.id == finding.id; });
+        std::ranges::any_of(Causes(), [&](const Cause& row) { return row.id == finding.id; });
     return is_cause ? 0 : 3;
   }
 
@@ -245,10 +249,6 @@ void Collect(const Finding& finding, Things& things) {
 }
 
 }  // namespace
-
-std::span<const Cause> Causes() {
-  return Table();
-}
 
 std::vector<Finding> CausesFirst(std::vector<Finding> found, const NodeFacts& facts) {
   return Tree(std::move(found), facts).Roots();

@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/inspect/select.h"
 
 namespace rail::inspect {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <rdma/rdma_netlink.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/netlink/builder.h"
 #include "lib/netlink/rdma_stats.h"
 

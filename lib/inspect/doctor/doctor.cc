@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "lib/base/parse.h"
 #include "lib/inspect/doctor/causes.h"
 #include "lib/inspect/doctor/subjects.h"
-#include "lib/inspect/text.h"
 
 namespace rail::inspect {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "lib/engine/attach/pipeline.h"
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/pcie/testing/tree.h"
 
 namespace rail::inspect {

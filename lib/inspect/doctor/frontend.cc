@@ -1,5 +1,7 @@
 #include "lib/inspect/doctor/subjects.h"
 
+#include <ranges>
+
 #include "lib/base/text.h"
 
 namespace rail::inspect {
@@ -44,15 +46,12 @@ class Frontend : Examiner {
   // `prefixes`: what a rail announces, or somebody else on this bgpd.
   void Leak(const v1::FrontendLink& link) {
     if (link.leaked().empty()) return;
-    std::vector<std::string> some;
-    for (const std::string& prefix : link.leaked()) {
-      if (some.size() < 3) some.push_back(prefix);
-    }
+    constexpr int kShown = 3;
     Find(
         Severity::kCritical, "frontend-leak", link.name(),
         fmt::format("the leaf of the front end is told {} prefixes that are no address of this node: {}{}",
-                    link.leaked_size(), Join(some, ", "),
-                    link.leaked().size() > std::ssize(some) ? ", ..." : ""),
+                    link.leaked_size(), Join(link.leaked() | std::views::take(kShown), ", "),
+                    link.leaked_size() > kShown ? ", ..." : ""),
         "a rail's addresses are not for the front end: its leaves would send packets for pods here, past the "
         "rails and their isolation",
         fmt::format("raild sets its filter right within 30 s; if this stays, "

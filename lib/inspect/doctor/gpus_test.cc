@@ -1,7 +1,7 @@
 // GPUs and NICs on a real server's PCIe: which pod's are badly paired, and what is said of GPUs without a NIC.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/pcie/testing/tree.h"
 
 namespace rail::inspect {

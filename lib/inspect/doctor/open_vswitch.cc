@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "lib/base/parse.h"
 #include "lib/inspect/select.h"
-#include "lib/inspect/text.h"
 
 namespace rail::inspect {
 namespace {

@@ -1,7 +1,7 @@
 // What the doctor says first, and what it leaves out.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -45,10 +45,6 @@ class Planes : Examiner {
   }
 
  private:
-  const RailView* ViewOf(uint32_t index) const {
-    const auto rail = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.index == index; });
-    return rail == view_.rails.end() ? nullptr : &*rail;
-  }
   // "rail0p1 (plane 1)"
   std::string Name(uint32_t index, const Fabric& fabric) const {
     const RailView* rail = ViewOf(index);

@@ -1,7 +1,7 @@
 // Planes of rails, and what LLDP adds to what is known of cables: each fault is the one finding.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/inspect/topology.h"
 
 namespace rail::inspect {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
+#include "lib/base/text.h"
 #include "lib/engine/attach/pipeline.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/foreign_rules.h"
@@ -43,7 +45,7 @@ class Rails : Examiner {
 
  private:
   void Rail(const config::Rail& rail, const RailFacts& seen) {
-    if (const engine::RailView* view = ViewOf(rail)) {
+    if (const engine::RailView* view = ViewOf(rail.name)) {
       Unseen(rail, view->seen);
       Offered(rail, view->seen);
     }
@@ -57,11 +59,6 @@ class Rails : Examiner {
     Nic(rail, seen.nic);
     for (const qos::Difference& each : seen.lossless)
       Find(Severity::kWarning, each.id, rail.name, each.what, each.why, each.fix);
-  }
-
-  const engine::RailView* ViewOf(const config::Rail& rail) const {
-    const auto view = std::ranges::find(view_.rails, rail.name, [](const auto& r) { return r.rail.name; });
-    return view == view_.rails.end() ? nullptr : &*view;
   }
 
   void ForeignFlows(const config::Rail& rail, const RailFacts& seen) {
@@ -313,8 +310,7 @@ class Rails : Examiner {
 
   static std::string FirstFew(const std::vector<std::string>& names) {
     constexpr size_t kShown = 4;
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    const std::string text = Join(names | std::views::take(kShown), ", ");
     return names.size() <= kShown ? text : text + fmt::format(" and {} more", names.size() - kShown);
   }
 };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/engine/attach/tenant_rates.h"
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/inspect/qos.h"
 #include "lib/netlink/testing/rates.h"
 

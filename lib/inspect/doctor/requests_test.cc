@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 #include "lib/pcie/testing/tree.h"
 
 namespace rail::inspect {

@@ -1,7 +1,7 @@
 // What the doctor says of node.json, of the record and of raild itself, also where raild does not run.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

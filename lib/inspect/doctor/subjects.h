@@ -7,9 +7,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/frr/session_down.h"
 #include "lib/inspect/doctor/doctor.h"
 
 namespace rail::inspect {
@@ -35,6 +37,25 @@ class Examiner {
   // Before its first view it has not even said when it began.
   bool JustBegun() const {
     return (view_.version == 0 && !facts_.start) || facts_.now_ms - view_.started_ms < 5000;
+  }
+
+  // Of the rail with this name, or with this index; nullptr: the view has none.
+  const engine::RailView* ViewOf(const std::string& rail) const {
+    const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.name == rail; });
+    return it == view_.rails.end() ? nullptr : &*it;
+  }
+  const engine::RailView* ViewOf(uint32_t index) const {
+    const auto it = std::ranges::find_if(view_.rails, [&](const auto& r) { return r.rail.index == index; });
+    return it == view_.rails.end() ? nullptr : &*it;
+  }
+  // As bgpd says it now, with what raild has seen of the session's end; as raild has seen it, when bgpd does not answer.
+  std::optional<frr::Session> SessionOn(const engine::RailView& view, const std::string& interface) const {
+    const auto now = std::ranges::find(facts_.sessions, interface, &frr::Session::interface);
+    const frr::Session* known = view.SessionOn(interface);
+    if (now == facts_.sessions.end()) return known == nullptr ? std::nullopt : std::optional(*known);
+    frr::Session session = *now;
+    if (known != nullptr) frr::Remember(session, *known);
+    return session;
   }
 
   static std::string Octal(uint32_t mode) { return fmt::format("{:04o}", mode & 07777); }

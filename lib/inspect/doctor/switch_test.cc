@@ -1,7 +1,7 @@
 // What the doctor says of ports and rules of the switch, where that takes more than a row of doctor_test.cc.
 #include <gmock/gmock.h>
 
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -56,14 +56,8 @@ class Vlans : Examiner {
 
   void Session(const engine::RailView& shown, const v1::RailVlan& vlan, const RailFacts& seen,
                const std::string& subject, const std::string& whose) {
-    const auto now = std::ranges::find(facts_.sessions, vlan.port(), &frr::Session::interface);
     const config::Rail& rail = shown.rail;
-    const frr::Session* known = shown.SessionOn(vlan.port());
-    std::optional<frr::Session> session = known == nullptr ? std::nullopt : std::optional(*known);
-    if (now != facts_.sessions.end()) {
-      session = *now;
-      if (known != nullptr) frr::Remember(*session, *known);
-    }
+    const std::optional<frr::Session> session = SessionOn(shown, vlan.port());
     const bool carrier = !seen.uplink.there || seen.uplink.carrier;
     const auto down = frr::WhyDown(session ? &*session : nullptr,
                                    {.bridge = vlan.port(), .asn = config_.bgp.asn, .carrier = carrier});

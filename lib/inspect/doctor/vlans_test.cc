@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/engine/attach/tenant_vlans.h"
-#include "lib/inspect/doctor/fixture.h"
+#include "lib/inspect/doctor/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -1,9 +1,9 @@
 #include "lib/inspect/trace/switch_trace.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "lib/base/parse.h"
 #include "lib/inspect/text.h"
 
 namespace rail::inspect {

@@ -135,9 +135,8 @@ Status Tracer::FindSource() {
       return a->attachment.key.container_id == first.key.container_id;
     });
     if (!one_pod) {
-      std::string names;
-      for (const AttachmentView* a : found) Append(names, ", ", PodName(a->attachment));
-      return Fail(Code::kInvalid, "the source is not clear, it could be: " + names +
+      const auto name = [this](const AttachmentView* a) { return PodName(a->attachment); };
+      return Fail(Code::kInvalid, "the source is not clear, it could be: " + Join(found, ", ", name) +
                                       "; say the namespace, the pod and the rail");
     }
     source_ = *found.front();  // whose tenant is that of all of them

@@ -1,6 +1,6 @@
 // Every verdict of a trace, from what the switch says and what is known of the node.
 #include "lib/inspect/inspector.h"
-#include "lib/inspect/trace/fixture.h"
+#include "lib/inspect/trace/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
@@ -135,8 +136,7 @@ std::string Tracer::OthersHaveIt() const {
                          "a pod of " + TenantText(r.tenant, r.remote.tenant) + " on another node");
   }
   if (others.empty()) return {};
-  std::string who;
-  for (const auto& [id, text] : others) Append(who, " and ", text);
+  const std::string who = Join(std::views::values(others), " and ");
   return "no pod of tenant " + source().tenant + " has " + destination() + ", which is an address of " + who +
          ": each tenant has its own addresses (tenancy.mode \"vrf\")";
 }
@@ -167,8 +167,7 @@ void Tracer::JudgeEntry(const SwitchStep& last) {
                 "the pod's interface must keep its MAC; nothing else may be sent through it");
   }
   if (!Holds(source(), packet_.source)) {
-    std::string own;
-    for (const IpAddress& address : source().addresses) Append(own, ", ", address.ToString());
+    const std::string own = Join(source().addresses, ", ", &IpAddress::ToString);
     return Drop(Answer::SPOOFED_SOURCE,
                 "the source address " + packet_.source.ToString() + " is not the pod's (" + own +
                     "): the packet is dropped at its port, " + source().representor,
@@ -211,9 +210,7 @@ std::string Tracer::Claimants() const {
     if (r.remote.address == question_.destination)
       tenants[r.remote.tenant] = TenantText(r.tenant, r.remote.tenant);
   }
-  std::string all;
-  for (const auto& [id, text] : tenants) Append(all, " and ", text);
-  return all;
+  return Join(std::views::values(tenants), " and ");
 }
 
 // Of the sender's own VRF in mode `vrf`: bgpd shows the default instance otherwise.

@@ -1,5 +1,5 @@
 // Traces in mode `vrf`.
-#include "lib/inspect/trace/fixture.h"
+#include "lib/inspect/trace/testing/fixture.h"
 
 namespace rail::inspect {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "lib/base/parse.h"
 #include "lib/engine/attach/pipeline.h"
 #include "lib/inspect/sample.h"
-#include "lib/inspect/text.h"
 #include "lib/inspect/trace/tracer.h"
 
 namespace rail::inspect {
