@@ -3,9 +3,9 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint tidy-changed lab vm contract packaging newer cluster bench     (a tier whose folder is not there is not there)
-#                lab and vm run beside those that follow them, up to bench; RAILCNI_LABS=2: two labs share its tests, which takes 22 minutes
-#                instead of 37 where nothing else runs
+#   by default   unit lint tidy-changed lab contract packaging newer vm cluster bench     (a tier whose folder is not there is not there)
+#                lab runs beside those that follow it, up to bench; RAILCNI_LABS=2: two labs share its tests, which takes 21 minutes
+#                instead of 37 where no guest runs beside
 #                newer is what is bound to FRRouting and Open vSwitch, and a part of the lab, on those of the next Debian (test/versions)
 #                tidy-changed is clang-tidy over what differs from origin/main or, on it, from the day before its last commit
 #                (RAILCNI_TIDY_BASE=REVISION: from that), newest first, for 100 seconds beyond what is known to be clean; what it has no time for counts as skipped
@@ -25,7 +25,7 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint tidy-changed lab vm contract packaging newer cluster bench)
+DEFAULT=(unit lint tidy-changed lab contract packaging newer vm cluster bench)
 OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
 declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=3600 [vm]=2700 [bench]=900 [packaging]=2400
@@ -225,38 +225,31 @@ tell() {  # tell TIER STATUS SECONDS [BUSY]: what it counted, what its tests mea
     tail -n 60 "$reports/$1.log" | sed 's/^/   | /'
   fi
 }
-# The lab waits more than it computes, and guests have the lowest priority (nice 19): they run beside other tiers. Not beside bench, which
-# measures, nor beside a compiler.
-declare -A beside=() beside_since=()  # tier: its process, when it began
-await_beside() {
-  local tier status
-  for tier in "${!beside[@]}"; do
-    status=0
-    wait "${beside[$tier]}" || status=$?
-    unset "beside[$tier]"
-    say "== $tier, which ran beside"
-    tell "$tier" "$status" $(($(stat -c %Y "$reports/$tier.log") - beside_since[$tier]))
-  done
+# The lab waits more than it computes: it runs beside other tiers. Not beside bench, which measures, nor beside a compiler.
+lab='' lab_began=0
+await_lab() {
+  [ -n "$lab" ] || return 0
+  local status=0
+  wait "$lab" || status=$?
+  lab=''
+  say "== lab, which ran beside"
+  tell lab "$status" $(($(stat -c %Y "$reports/lab.log") - lab_began))
 }
-end_beside() {
-  local job
-  for job in "${beside[@]}"; do kill "$job" && wait "$job"; done 2>/dev/null || true
-}
-trap end_beside EXIT
+trap '[ -z "$lab" ] || { kill "$lab"; wait "$lab"; } 2>/dev/null || true' EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
 for tier in "${tiers[@]}"; do
   if ! there "$tier"; then say "== $tier: not there yet"; continue; fi
   mkdir -p "$reports/$tier"
-  if [[ $tier =~ ^(lab|vm)$ ]] && [ "${tiers[-1]}" != "$tier" ]; then
-    say "== $tier begins, beside what follows"
-    beside_since[$tier]=$(date +%s)
-    limited "$tier" exec &
-    beside[$tier]=$!
+  if [ "$tier" = lab ] && [ "${tiers[-1]}" != lab ]; then
+    say "== lab begins, beside what follows"
+    lab_began=$(date +%s)
+    limited lab exec &
+    lab=$!
     continue
   fi
-  if [ "$tier" = bench ]; then await_beside; fi
+  if [ "$tier" = bench ]; then await_lab; fi
   say "== $tier"
   began=$SECONDS
   read -r -a before < <(ticks)
@@ -264,7 +257,7 @@ for tier in "${tiers[@]}"; do
   limited "$tier" || status=$?
   tell "$tier" "$status" $((SECONDS - began)) "$(percent "${before[@]}")"
 done
-await_beside
+await_lab
 
 say "" && say "== time: $(IFS=,; say "${took[*]}" | sed 's/,/, /g'); in all $(seconds "$SECONDS"). The slowest tests:"
 /usr/bin/python3 -B test/report.py "$reports" --slowest 20
