@@ -3,8 +3,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+
+#include "lib/base/parse.h"
 
 namespace rail {
 namespace {
@@ -109,13 +110,11 @@ Result<IpPrefix> IpPrefix::Parse(std::string_view text) {
   auto address = IpAddress::Parse(text.substr(0, slash));
   if (!address) return bad(address.error().message);
   const std::string_view digits = text.substr(slash + 1);
-  unsigned length = 0;
-  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+  const auto length = Number<unsigned>(digits);
   const bool canonical = digits.size() == 1 || !digits.starts_with('0');
-  if (ec != std::errc() || end != digits.data() + digits.size() || !canonical || length > address->bits()) {
+  if (!length || !canonical || *length > address->bits())
     return bad("the length is a number from 0 to " + std::to_string(address->bits()));
-  }
-  return IpPrefix{*address, static_cast<uint8_t>(length)};
+  return IpPrefix{*address, static_cast<uint8_t>(*length)};
 }
 
 namespace {

@@ -12,4 +12,10 @@ std::vector<std::string_view> Split(std::string_view text, std::string_view sepa
   }
 }
 
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words = Split(line, " ");
+  std::erase(words, "");
+  return words;
+}
+
 }  // namespace rail

@@ -14,6 +14,9 @@ namespace rail {
 // Splits an empty text into one empty piece.
 std::vector<std::string_view> Split(std::string_view text, std::string_view separator);
 
+// What stands between spaces: "a  b " has two words.
+std::vector<std::string_view> Words(std::string_view line);
+
 // The number that is all of `text`, or nothing.
 template <class T>
 std::optional<T> Number(std::string_view text, int base = 10) {

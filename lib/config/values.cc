@@ -1,10 +1,10 @@
 #include "lib/config/values.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/base/address.h"
 #include "lib/base/link_name.h"
+#include "lib/base/parse.h"
 
 namespace rail::config {
 namespace {
@@ -96,10 +96,8 @@ bool IsLabelKey(std::string_view text) {
 }
 
 std::optional<uint64_t> ParseNumber(std::string_view text, uint64_t most) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most) return std::nullopt;
-  return number;
+  const auto number = Number<uint64_t>(text);
+  return number && *number <= most ? number : std::nullopt;
 }
 
 std::optional<uint64_t> ParseMbit(std::string_view text) {

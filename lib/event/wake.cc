@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 #include "lib/base/folder.h"
+#include "lib/base/parse.h"
 
 namespace rail::event {
 namespace {
@@ -120,10 +120,8 @@ namespace {
 
 // 32 bits hold more than an hour; no plugin runs longer.
 std::optional<std::chrono::microseconds> ParseMicroseconds(std::string_view text) {
-  uint32_t microseconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return std::chrono::microseconds(microseconds);
+  const auto number = Number<uint32_t>(text);
+  return number ? std::optional(std::chrono::microseconds(*number)) : std::nullopt;
 }
 
 }  // namespace

@@ -7,12 +7,6 @@
 namespace rail::frr {
 namespace {
 
-std::vector<std::string_view> WordsOf(std::string_view line) {
-  std::vector<std::string_view> words = Split(line, " ");
-  std::erase(words, "");
-  return words;
-}
-
 // "4200000001", or "64086.59905" where the instance says `as-notation dot`.
 std::optional<uint32_t> ParseAsn(std::string_view text) {
   const size_t dot = text.find('.');
@@ -23,7 +17,7 @@ std::optional<uint32_t> ParseAsn(std::string_view text) {
 }
 
 void ReadNetwork(std::string_view line, FamilyConfig& family) {
-  const auto words = WordsOf(line);
+  const auto words = Words(line);
   const auto prefix = IpPrefix::Parse(words.size() > 1 ? words[1] : std::string_view{});
   if (!prefix || !prefix->is_host()) return;
   std::string& route_map = family.networks[prefix->address];
@@ -69,7 +63,7 @@ class Reader {
     in_family_ = false;
     family_ = nullptr;
     if (line.starts_with("router bgp ")) {
-      const auto words = WordsOf(line);
+      const auto words = Words(line);
       if (words.size() < 3) return;
       instance_ = &config_;
       for (size_t i = 3; i < words.size(); ++i) {

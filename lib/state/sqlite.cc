@@ -224,14 +224,14 @@ Status Sqlite::SetTenant(int64_t id, const std::string& tenant, tenancy::TenantI
 // What SET computes, it computes from the row as it was.
 Status Sqlite::MoveTenant(int64_t id, const std::string& tenant, tenancy::TenantId tenant_id,
                           int64_t unix_ms) {
-  return Set(
-      id, "the tenant", Unless::kDeleting,
-      "UPDATE attachment SET leaving = iif(tenant_id = ?, leaving, tenant_id), leaving_ms = iif(tenant_id = "
-      "?, leaving_ms, iif(tenant_id = '', 0, ?)), tenant = ?, tenant_id = ? WHERE id = ?",
-      [&](Statement& set) {
-        const std::string to = IdText(tenant_id);
-        set.Bind(to).Bind(to).Bind(unix_ms).Bind(tenant).Bind(to);
-      });
+  return Set(id, "the tenant", Unless::kDeleting,
+             "UPDATE attachment SET leaving = iif(tenant_id = ?, leaving, tenant_id), "
+             "leaving_ms = iif(tenant_id = ?, leaving_ms, iif(tenant_id = '', 0, ?)), "
+             "tenant = ?, tenant_id = ? WHERE id = ?",
+             [&](Statement& set) {
+               const std::string to = IdText(tenant_id);
+               set.Bind(to).Bind(to).Bind(unix_ms).Bind(tenant).Bind(to);
+             });
 }
 
 Status Sqlite::SetLeft(int64_t id) {
@@ -270,16 +270,16 @@ Status Sqlite::Remove(int64_t id) {
 Status Sqlite::Take(int64_t attachment, ClaimKind kind, const std::string& value) {
   if (value.empty()) return Fail(Code::kInvalid, "the name of what is claimed is empty");
   {
-    RAIL_ASSIGN(
-        Statement insert,
-        db_->Prepare("INSERT INTO claim (kind, value, attachment) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"));
+    RAIL_ASSIGN(Statement insert, db_->Prepare("INSERT INTO claim (kind, value, attachment) VALUES (?, ?, ?) "
+                                               "ON CONFLICT DO NOTHING"));
     RAIL_TRY(insert.Bind(ClaimKindName(kind)).Bind(value).Bind(attachment).Run());
     if (db_->changed_rows() == 1) return {};
   }
   RAIL_ASSIGN(
       Statement holder,
-      db_->Prepare("SELECT a.id, a.network, a.container_id, a.ifname, a.pod_namespace, a.pod_name FROM claim "
-                   "AS c JOIN attachment AS a ON a.id = c.attachment WHERE c.kind = ? AND c.value = ?"));
+      db_->Prepare(
+          "SELECT a.id, a.network, a.container_id, a.ifname, a.pod_namespace, a.pod_name "
+          "FROM claim AS c JOIN attachment AS a ON a.id = c.attachment WHERE c.kind = ? AND c.value = ?"));
   RAIL_ASSIGN(const bool row, holder.Bind(ClaimKindName(kind)).Bind(value).Step());
   if (!row) return Fail(Code::kInternal, "the claim has no attachment");
   if (holder.Int(0) == attachment) return {};

@@ -156,11 +156,14 @@ def traffic(world: World) -> Iterator[None]:
     # Four queue pairs that wait 4 ms for an acknowledgement: more than ten losses a second on the slowest machine.
     more = ("-D", "30", "-s", "65536", "-q", "4", "-u", "10")
     over = threading.Event()
+    senders: list[subprocess.Popen[bytes]] = []
 
     def send() -> None:
         while not over.is_set():
             with server(world, "a2", tool("ib_write_bw", "a2", 0, *more)):
-                subprocess.run(client(world, "ib_write_bw", "a1", "a2", 0, *more), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+                senders.append(subprocess.Popen(client(world, "ib_write_bw", "a1", "a2", 0, *more), stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.DEVNULL))
+                senders[-1].wait()
 
     thread = threading.Thread(target=send, daemon=True)
     thread.start()
@@ -168,6 +171,8 @@ def traffic(world: World) -> Iterator[None]:
         yield
     finally:
         over.set()
+        for sender in senders:  # the last one alone may run
+            sender.terminate()
         thread.join(PATIENCE)
 
 

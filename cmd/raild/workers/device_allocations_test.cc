@@ -108,11 +108,7 @@ class DeviceAllocations : public ::testing::Test {
 
   // The socket of the rail's plugin that serves now.
   std::string Endpoint(const config::Rail& rail) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      const std::string name = entry.path().filename();
-      if (name.starts_with("railcni-" + rail.name + "-")) names.push_back(name);
-    }
+    const auto names = folder_.Names("railcni-" + rail.name + "-");
     EXPECT_EQ(names.size(), 1U);
     return names.empty() ? "" : names.front();
   }
@@ -136,7 +132,7 @@ class DeviceAllocations : public ::testing::Test {
     if (available.empty()) return {};
     const auto preferred = kubelet_.Prefer(endpoint, available, {}, 1);
     EXPECT_TRUE(preferred && preferred->size() == 1U);
-    const std::string device = preferred->front();
+    std::string device = preferred->front();
     const bool others_are_held =
         std::ranges::all_of(available, [&](const std::string& id) { return on_record.contains(id); });
     EXPECT_TRUE(!on_record.contains(device) || others_are_held) << device << " is still in a pod's record";

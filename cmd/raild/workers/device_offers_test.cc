@@ -64,12 +64,7 @@ class DeviceOffersTest : public ::testing::Test {
 
   // The sockets of a rail's plugins.
   std::vector<std::string> Endpoints(const std::string& rail) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      const std::string name = entry.path().filename();
-      if (name.starts_with("railcni-" + rail + "-")) names.push_back(name);
-    }
-    return names;
+    return folder.Names("railcni-" + rail + "-");
   }
   std::string Endpoint(const std::string& rail) const {
     const auto names = Endpoints(rail);

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,21 +53,6 @@ Result<std::string> ReadTcpTable() {
   }
 }
 
-// The words of a line, as many as `words` holds.
-template <size_t N>
-size_t Split(std::string_view line, std::array<std::string_view, N>& words) {
-  size_t count = 0;
-  while (count < N) {
-    const size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) break;
-    line.remove_prefix(begin);
-    const size_t end = std::min(line.find(' '), line.size());
-    words[count++] = line.substr(0, end);
-    line.remove_prefix(end);
-  }
-  return count;
-}
-
 // "0100007F:2B0B": the address as the kernel holds it, the port in hexadecimal.
 std::string Endpoint(const IpAddress& address, uint16_t port) {
   uint32_t kept = 0;
@@ -84,12 +68,10 @@ std::optional<uid_t> OwnerOfPeer(std::string_view table, const IpAddress& our_ad
                                  uint16_t peer_port) {
   const std::string ours = Endpoint(our_address, our_port);
   const std::string peers = Endpoint(*IpAddress::Parse("127.0.0.1"), peer_port);
-  for (const std::string_view line : rail::Split(table, "\n")) {
-    // sl local remote st queues timer retransmits uid timeout inode
-    std::array<std::string_view, 10> words;
-    const size_t count = Split(line, words);
+  for (const std::string_view line : Split(table, "\n")) {
+    const auto words = Words(line);  // sl local remote st queues timer retransmits uid timeout inode
     // The line of the other end: its local address is our remote one. Inode 0: no process holds the socket.
-    if (count < words.size() || words[1] != peers || words[2] != ours || words[9] == "0") continue;
+    if (words.size() < 10 || words[1] != peers || words[2] != ours || words[9] == "0") continue;
     return Number<uid_t>(words[7]);
   }
   return std::nullopt;

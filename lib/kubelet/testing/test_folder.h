@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace rail::kubelet::testing {
 
@@ -26,6 +27,14 @@ class TestFolder {
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
   const std::string& path() const { return path_; }
+  // The names in it that begin with `beginning`.
+  std::vector<std::string> Names(const std::string& beginning) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().filename().string().starts_with(beginning)) names.push_back(entry.path().filename());
+    }
+    return names;
+  }
 
  private:
   std::string path_ = (std::filesystem::temp_directory_path() / "railcni-dp-XXXXXX").string();
