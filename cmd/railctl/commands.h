@@ -67,8 +67,8 @@ ExitCode GetCounters(const Context& context);
 ExitCode WatchCounters(const Context& context);
 ExitCode ShowBursts(const Context& context);
 ExitCode ShowTop(const Context& context);
-// nccl.cc
-ExitCode ShowNccl(const Context& context);
+// libs.cc
+ExitCode ShowLibs(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

@@ -16,6 +16,7 @@ const std::map<std::string, std::string>& Values() {
   static const std::string rails = "$(railctl get rails --no-headers 2>/dev/null | cut -d' ' -f1)";
   static const std::map<std::string, std::string> values = {
       {"--output", "table wide json$([ \"$at\" = 'get topology' ] && echo ' dot')"},
+      {"--file", "libs.env nccl.conf ucx.conf topology.xml"},
       {"--protocol", "udp tcp icmp"},
       {"--rail", rails},
       {"rail", rails},

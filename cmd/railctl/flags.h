@@ -38,7 +38,7 @@ enum class Command {
   kCheck,
   kTrace,
   kDoctor,
-  kNccl,
+  kLibs,
   kHealth,
   kVersion,
   kCompletion
@@ -72,10 +72,9 @@ struct Flags {
   uint32_t since_seconds = 0;  // of bursts; 0: all that is kept
   uint32_t most = 0;           // of bursts; 0: raild's default
 
-  // For NCCL.
-  std::string nccl_version;  // "": the newest that raild knows
-  bool conf_file = false;    // as NCCL's file, not for a shell
-  bool topology = false;     // the PCIe tree instead
+  // For libraries.
+  std::string nccl_version;       // "": the newest that raild knows
+  std::string file = "libs.env";  // which of the pod's files
 
   // For a trace.
   std::string destination;

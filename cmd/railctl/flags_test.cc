@@ -160,7 +160,7 @@ TEST(ParseFlags, TakesKubectlsWords) {
 TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
   EXPECT_EQ(Parse({"frob"}).text,
             "railctl: there is no command 'frob'; there are: status, get, describe, top, bursts, check, "
-            "trace, doctor, nccl, health, version, completion\n");
+            "trace, doctor, libs, health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
             "flows, counters, nics, gpus, node, topology\n");

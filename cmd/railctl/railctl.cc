@@ -30,7 +30,7 @@ ExitCode RunConnected(const Context& context) {
     case Command::kCheck: return Check(context);
     case Command::kTrace: return Trace(context);
     case Command::kDoctor: return Doctor(context);
-    case Command::kNccl: return ShowNccl(context);
+    case Command::kLibs: return ShowLibs(context);
     case Command::kHealth: return CheckHealth(context);
     case Command::kVersion:
     case Command::kCompletion: break;

@@ -160,17 +160,18 @@ void AddBursts(CLI::App& bursts, Flags& flags) {
       ->type_name("NUMBER");
 }
 
-void AddNccl(CLI::App& nccl, Flags& flags) {
-  AddNamespace(nccl, flags);
-  AddPodName(nccl, flags, true);
-  nccl.add_option("--nccl", flags.nccl_version, "for this version of NCCL (default 2.30)")
+void AddLibs(CLI::App& libs, Flags& flags) {
+  AddNamespace(libs, flags);
+  AddPodName(libs, flags, true);
+  libs.add_option("--nccl", flags.nccl_version, "for this version of NCCL (default 2.30)")
       ->type_name("VERSION");
-  CLI::Option* file =
-      nccl.add_flag("--file", flags.conf_file, "as /etc/nccl.conf, or for NCCL_CONF_FILE; else for a shell");
-  nccl.add_flag("--topology", flags.topology, "the PCIe tree for NCCL_TOPO_FILE instead")->excludes(file);
-  nccl.footer(
-      "Example: railctl nccl ml/train-0 --file > nccl.conf\n"
-      "Exit status: 0 done; 1 the pod lacks something that NCCL needs (the first lines say what), or it "
+  libs.add_option("--file", flags.file,
+                  "as this file: libs.env (for a shell, default), nccl.conf, ucx.conf, topology.xml")
+      ->check(CLI::IsMember({"libs.env", "nccl.conf", "ucx.conf", "topology.xml"}))
+      ->type_name("NAME");
+  libs.footer(
+      "Example: railctl libs ml/train-0 --file nccl.conf > nccl.conf\n"
+      "Exit status: 0 done; 1 the pod lacks something that RDMA needs (the first lines say what), or it "
       "failed.");
 }
 
@@ -298,8 +299,9 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   Add(app, flags, "doctor", Command::kDoctor,
       "what is wrong with this node, causes first; exit 1 when something is")
       ->add_flag("--all", flags.unfold, "also what follows from each cause");
-  AddNccl(*Add(app, flags, "nccl", Command::kNccl,
-               "what NCCL is to be told in a pod, and why; exit 1 when the pod lacks something"),
+  AddLibs(*Add(app, flags, "libs", Command::kLibs,
+               "what NCCL, UCX and libfabric are to be told in a pod, and why; exit 1 when the pod lacks "
+               "something"),
           flags);
   Add(app, flags, "health", Command::kHealth,
       "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")

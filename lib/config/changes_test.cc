@@ -85,6 +85,7 @@ const Edit kEdits[] = {
     {"kubelet.resource", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.resource = "x.io/{rail}"; }},
     {"kubelet.grace_s", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.grace_s = 7; }},
     {"kubelet.folder", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.folder = "/x"; }},
+    {"kubelet.libraries", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.libraries = false; }},
     {"metrics.pods", Takes::kAtOnce, [](NodeConfig& c) { c.metrics.pods = true; }},
     {"bursts.every_ms", Takes::kAtOnce, [](NodeConfig& c) { c.bursts.every_ms = 10; }},
     {"bursts.line_rate_mbit", Takes::kAtOnce, [](NodeConfig& c) { c.bursts.line_rate_mbit = 7; }},

@@ -210,6 +210,10 @@ constexpr Key kKubeletRows[] = {
         "folder", "\"/var/lib/kubelet/device-plugins\"", kAtOnce,
         Text([](std::string_view text) { return IsPath(text, 70); }, "an absolute path of at most 70 bytes"),
         "with the kubelet's socket"),
+    Row<&Kubelet::libraries>(
+        "libraries", "true", kAtOnce, {},
+        "containers with a device find NCCL and UCX configured "
+        "([how](../pcie/LIBS.md)); what the pod or its image sets in the environment wins"),
 };
 constexpr KeyTable kKubeletKeys{kKubeletRows};
 

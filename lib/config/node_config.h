@@ -142,12 +142,13 @@ struct Kubernetes {
   std::string api;      // "https://10.0.0.1:6443"; "": the one of raild's own pod
 };
 
-// Whether raild is a device plugin of the kubelet, which gives the rails' devices to pods.
+// Whether raild offers the rails' devices to the kubelet, which gives them to pods.
 struct Kubelet {
   bool device_plugin = false;
   std::string resource = "nvidia.com/rail{index}";  // "{index}" and "{rail}" stand for the rail's
   uint32_t grace_s = 15;                            // how long a fault lasts before the kubelet hears of it
   std::string folder = "/var/lib/kubelet/device-plugins";
+  bool libraries = true;  // containers get files that configure NCCL and UCX
 
   std::string ResourceOf(const Rail& rail) const;
 };

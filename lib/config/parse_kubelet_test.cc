@@ -28,6 +28,8 @@ TEST(KubeletKeys, AreOffUnlessTheFileSaysSo) {
   EXPECT_FALSE(node->kubelet.device_plugin);
   EXPECT_EQ(node->kubelet.grace_s, 15U);
   EXPECT_EQ(node->kubelet.folder, "/var/lib/kubelet/device-plugins");
+  EXPECT_TRUE(node->kubelet.libraries);
+  EXPECT_FALSE(With(R"({"libraries": false})")->kubelet.libraries);
   EXPECT_EQ(ResourcesOf(*node), "nvidia.com/rail0 nvidia.com/rail7");
 }
 

@@ -1,7 +1,7 @@
 // GPUs and NICs of the node, whose they are, what the kubelet has given to pods, and which are badly paired; what a pod's NCCL is to be told.
 //
 // Use:      const Machinery seen = LookAtMachinery(config, hardware, After(1s));
-//           RAIL_ASSIGN(const NcclAnswer answer, AskNccl({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
+//           RAIL_ASSIGN(const LibsAnswer answer, AskLibs({"ml", "train-0", ""}, *view, config, hardware, After(2s)));
 // Threads:  any
 // Source:   lib/pcie and lib/kubelet (their README.md)
 #pragma once
@@ -14,7 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/engine/view.h"
-#include "lib/pcie/nccl.h"
+#include "lib/pcie/libs.h"
 #include "lib/pcie/pairs.h"
 
 namespace rail::inspect {
@@ -36,22 +36,22 @@ struct Machinery {
 };
 Machinery LookAtMachinery(const config::NodeConfig& config, const Hardware& hardware, Deadline until);
 
-struct NcclQuestion {
+struct LibsQuestion {
   std::string pod_namespace;  // "": any, when one pod alone has the name
   std::string pod;
-  nccl::Version version;
+  libs::Version version;
 };
 
-struct NcclAnswer {
-  nccl::Pod pod;
-  std::vector<nccl::Setting> settings;
+struct LibsAnswer {
+  libs::Pod pod;
+  std::vector<libs::Setting> settings;
   std::vector<std::string> problems;
   std::string topology;  // "": nothing of the pod is on PCIe
 };
 
 // Errors: kNotFound no pod of the name has an attachment here, or its namespace is gone; kInvalid several pods have the name; of the look
 // into the namespace.
-Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView& view,
+Result<LibsAnswer> AskLibs(const LibsQuestion& question, const engine::NodeView& view,
                            const config::NodeConfig& config, const Hardware& hardware, Deadline until);
 
 }  // namespace rail::inspect

@@ -320,8 +320,8 @@ std::vector<Request> Inspector::Requests() const {
   return RequestsOnRails(seen.pods, seen.machine, *views_.Current());
 }
 
-Result<NcclAnswer> Inspector::Nccl(const NcclQuestion& question) const {
-  return AskNccl(question, *views_.Current(), config_, hardware_, After(kKubeletTime));
+Result<LibsAnswer> Inspector::Libs(const LibsQuestion& question) const {
+  return AskLibs(question, *views_.Current(), config_, hardware_, After(kKubeletTime));
 }
 
 SwitchSample Inspector::Sample(Clock::duration counts, Clock::duration flows) const {

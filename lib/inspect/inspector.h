@@ -67,7 +67,7 @@ class Inspector {
   std::vector<Finding> DoctorWithoutRaild(StartFacts start) const;
   virtual Machinery LookAtHardware() const;
   std::vector<Request> Requests() const;  // none where the kubelet does not answer
-  virtual Result<NcclAnswer> Nccl(const NcclQuestion& question) const;
+  virtual Result<LibsAnswer> Libs(const LibsQuestion& question) const;
   // For the metrics. Waits at most `counts` for the counts, then at most `flows` for the list of flows.
   virtual SwitchSample Sample(Clock::duration counts, Clock::duration flows) const;
 

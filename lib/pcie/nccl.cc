@@ -1,15 +1,13 @@
-#include "lib/pcie/nccl.h"
+#include "lib/pcie/libs.h"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "lib/base/text.h"
 
-namespace rail::nccl {
+namespace rail::libs {
 namespace {
 
 // "0000:3b" of 0000:3b:00.2: to NCCL the functions behind it are ports of one NIC.
@@ -50,42 +48,6 @@ std::string Hca(const Pod& pod, Version version) {
   return value;
 }
 
-std::string GidsInWords(const Pod& pod) {
-  std::string words;
-  for (const Port& port : pod.ports) {
-    for (const Gid& gid : port.gids) {
-      if (gid.type != "RoCE v2" || gid.gid != "::ffff:" + port.address) continue;
-      Append(words, ", ", port.rdma + " " + std::to_string(gid.index));
-    }
-  }
-  return words;
-}
-
-Setting TrafficClass(const Pod& pod) {
-  Setting tc{.name = "NCCL_IB_TC", .value = {}, .reason = {}, .leave = true};
-  std::vector<uint8_t> values;
-  for (const Port& port : pod.ports) {
-    if (port.tos && std::ranges::count(values, *port.tos) == 0) values.push_back(*port.tos);
-  }
-  if (values.empty()) {
-    tc.reason =
-        "node.json names no traffic class for RoCE. NCCL then sends with class 0, which the leaves treat as "
-        "best effort; set it to four "
-        "times the DSCP that your fabric keeps lossless";
-  } else if (values.size() > 1) {
-    tc.reason =
-        "node.json gives the pod's rails different traffic classes, and NCCL has one for all: make them the "
-        "same";
-  } else {
-    tc.leave = false;
-    tc.value = std::to_string(values.front());
-    tc.reason = fmt::format(
-        "the traffic class that node.json names for RoCE (DSCP {}). NCCL's own default is 0, best effort",
-        values.front() >> 2);
-  }
-  return tc;
-}
-
 Setting SocketInterface(const Pod& pod) {
   Setting setting{.name = "NCCL_SOCKET_IFNAME", .value = {}, .reason = {}};
   const bool eth0 = std::ranges::count(pod.other_links, "eth0") > 0;
@@ -118,7 +80,7 @@ Result<Version> ParseVersion(std::string_view text) {
   return version;
 }
 
-std::vector<Setting> Settings(const Pod& pod, Version version) {
+std::vector<Setting> NcclSettings(const Pod& pod, Version version) {
   std::vector<Setting> settings;
   if (const std::string hca = Hca(pod, version); !hca.empty()) {
     settings.push_back({"NCCL_IB_HCA", hca,
@@ -150,7 +112,9 @@ std::vector<Setting> Settings(const Pod& pod, Version version) {
                         "which it would use as one; they "
                         "are on rails of their own"});
   }
-  settings.push_back(TrafficClass(pod));
+  settings.push_back(TrafficClass(pod, Library::kNccl, "NCCL_IB_TC",
+                                  "NCCL then sends with class 0, which the leaves treat as best effort; set "
+                                  "it to four times the DSCP that your fabric keeps lossless"));
   const std::string gids = GidsInWords(pod);
   settings.push_back(
       {"NCCL_IB_GID_INDEX", "",
@@ -172,29 +136,4 @@ std::vector<Setting> Settings(const Pod& pod, Version version) {
   return settings;
 }
 
-std::string GidText(const std::string& raw) {
-  in6_addr gid{};
-  if (::inet_pton(AF_INET6, raw.c_str(), &gid) != 1 || IN6_IS_ADDR_UNSPECIFIED(&gid)) return {};
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  return ::inet_ntop(AF_INET6, &gid, text.data(), text.size());
-}
-
-std::vector<std::string> Problems(const Pod& pod) {
-  std::vector<std::string> problems;
-  for (const Port& port : pod.ports) {
-    const std::string where = port.ifname + " on " + port.rail;
-    if (port.rdma.empty()) {
-      problems.push_back(where +
-                         " has no RDMA device in the pod: NCCL sends over TCP there (`railctl doctor` says "
-                         "why a device is missing)");
-    } else if (std::ranges::none_of(port.gids, [&](const Gid& gid) {
-                 return gid.gid == "::ffff:" + port.address || gid.gid == port.address;
-               })) {
-      problems.push_back(where + ": the GID table of " + port.rdma + " lacks the pod's address " +
-                         port.address + ", so no queue pair can use it");
-    }
-  }
-  return problems;
-}
-
-}  // namespace rail::nccl
+}  // namespace rail::libs

@@ -1,5 +1,5 @@
 // What is printed for NCCL, by version; the XML, by a reader that is as strict as NCCL's.
-#include "lib/pcie/nccl.h"
+#include "lib/pcie/libs.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 
 #include "lib/pcie/testing/tree.h"
 
-namespace rail::nccl {
+namespace rail::libs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -331,4 +331,4 @@ TEST(Topology, OneCpuForEachNumaNode) {
 }
 
 }  // namespace
-}  // namespace rail::nccl
+}  // namespace rail::libs

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "lib/pcie/nccl.h"
+#include "lib/pcie/libs.h"
 
-namespace rail::nccl {
+namespace rail::libs {
 namespace {
 
 // Longer values NCCL refuses (MAX_STR_LEN of its src/graph/xml.h).
@@ -109,4 +109,4 @@ std::string Topology(const Pod& pod, const Tree& tree) {
   return Writer(pod, tree).Run();
 }
 
-}  // namespace rail::nccl
+}  // namespace rail::libs

@@ -67,59 +67,64 @@ TEST_F(RailctlHardware, SaysWhyItIsNotKnownWhoseAGpuIs) {
   EXPECT_THAT(Out({"get", "gpus"}), HasSubstr("whose they are is not known: no such socket"));
 }
 
-class RailctlNccl : public RailctlTest {
+class RailctlLibs : public RailctlTest {
  protected:
-  RailctlNccl() {
+  RailctlLibs() {
     answer_.pod.ports = {
         {.ifname = "net1", .rail = "rail0", .rdma = "mlx5_4", .gids = {{3, "::ffff:10.0.3.7", "RoCE v2"}}}};
     answer_.settings = {{"NCCL_IB_HCA", "=mlx5_4:1:0:0", "the devices"},
                         {"NCCL_IB_GID_INDEX", "", "NCCL finds it", true},
-                        {"NCCL_CROSS_NIC", "0", "rails"}};
+                        {"NCCL_CROSS_NIC", "0", "rails"},
+                        {"UCX_NET_DEVICES", "mlx5_4:1", "for NIXL, too", false, libs::Library::kUcx}};
     answer_.topology = "<system version=\"1\">\n</system>\n";
-    inspector_.nccl = [this](const inspect::NcclQuestion& question) {
+    inspector_.libs = [this](const inspect::LibsQuestion& question) {
       asked_ = question;
       return answer_;
     };
   }
-  inspect::NcclAnswer answer_;
-  inspect::NcclQuestion asked_;
+  inspect::LibsAnswer answer_;
+  inspect::LibsQuestion asked_;
 };
 
-TEST_F(RailctlNccl, PrintsForAShellAndAsAFile) {
-  EXPECT_EQ(Out({"nccl", "ml/train-0"}), R"(# NCCL_IB_HCA: the devices
+TEST_F(RailctlLibs, PrintsForAShellAndAsAFile) {
+  EXPECT_EQ(Out({"libs", "ml/train-0"}), R"(# NCCL_IB_HCA: the devices
 export NCCL_IB_HCA='=mlx5_4:1:0:0'
 # NCCL_IB_GID_INDEX: leave it alone: NCCL finds it
 # NCCL_CROSS_NIC: rails
 export NCCL_CROSS_NIC='0'
+# UCX_NET_DEVICES: for NIXL, too
+export UCX_NET_DEVICES='mlx5_4:1'
 )");
   EXPECT_EQ(asked_.pod_namespace, "ml");
   EXPECT_EQ(asked_.pod, "train-0");
-  EXPECT_EQ(asked_.version, nccl::kRails);
-  EXPECT_THAT(Out({"nccl", "train-0", "-n", "ml", "--file", "--nccl", "2.29"}),
+  EXPECT_EQ(asked_.version, libs::kRails);
+  EXPECT_THAT(Out({"libs", "train-0", "-n", "ml", "--file", "nccl.conf", "--nccl", "2.29"}),
               HasSubstr("\nNCCL_IB_HCA==mlx5_4:1:0:0\n"));
-  EXPECT_EQ(asked_.version, (nccl::Version{2, 29}));
-  EXPECT_EQ(Out({"nccl", "train-0", "--topology"}), "<system version=\"1\">\n</system>\n");
-  const json answer = json::parse(Out({"nccl", "train-0", "-o", "json"}));
+  EXPECT_EQ(asked_.version, (libs::Version{2, 29}));
+  EXPECT_EQ(Out({"libs", "train-0", "--file", "ucx.conf"}),
+            "# UCX_NET_DEVICES: for NIXL, too\nUCX_NET_DEVICES=mlx5_4:1\n");
+  EXPECT_EQ(Out({"libs", "train-0", "--file", "topology.xml"}), "<system version=\"1\">\n</system>\n");
+  const json answer = json::parse(Out({"libs", "train-0", "-o", "json"}));
   EXPECT_EQ(answer["ports"][0]["gids"][0]["gid"], "::ffff:10.0.3.7");
   EXPECT_EQ(answer["settings"][1]["leave"], true);
 }
 
-TEST_F(RailctlNccl, EndsBadlyWhereThePodLacksSomething) {
+TEST_F(RailctlLibs, EndsBadlyWhereThePodLacksSomething) {
   answer_.problems = {"net1 on rail0 has no RDMA device in the pod"};
-  const Ran ran = Run({"nccl", "train-0"});
+  const Ran ran = Run({"libs", "train-0"});
   EXPECT_EQ(ran.exit_code, railctl::kFailed);
   EXPECT_THAT(ran.out, testing::StartsWith("# missing: net1 on rail0 has no RDMA device in the pod\n"));
   answer_.problems.clear();
   answer_.topology.clear();
-  EXPECT_THAT(Run({"nccl", "train-0", "--topology"}).err, HasSubstr("nothing of the pod is on PCIe"));
+  EXPECT_THAT(Run({"libs", "train-0", "--file", "topology.xml"}).err, HasSubstr("nothing of it is on PCIe"));
 }
 
-TEST_F(RailctlNccl, RefusesAVersionThatIsNone) {
-  const Ran ran = Run({"nccl", "train-0", "--nccl", "new"});
+TEST_F(RailctlLibs, RefusesAVersionThatIsNone) {
+  const Ran ran = Run({"libs", "train-0", "--nccl", "new"});
   EXPECT_EQ(ran.exit_code, railctl::kUsage);
   EXPECT_THAT(ran.err, HasSubstr("\"new\" is none of NCCL"));
-  EXPECT_EQ(Run({"nccl"}).exit_code, railctl::kUsage) << "no pod";
-  EXPECT_EQ(Run({"nccl", "p", "--file", "--topology"}).exit_code, railctl::kUsage);
+  EXPECT_EQ(Run({"libs"}).exit_code, railctl::kUsage) << "no pod";
+  EXPECT_EQ(Run({"libs", "p", "--file", "passwd"}).exit_code, railctl::kUsage);
 }
 
 }  // namespace

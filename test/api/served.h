@@ -33,8 +33,8 @@ class FakeInspector : public inspect::Inspector {
   Result<v1::TraceResponse> Trace(const inspect::Question& question) const override;
   std::vector<inspect::Finding> Doctor() const override;
   inspect::Machinery LookAtHardware() const override { return machinery; }
-  Result<inspect::NcclAnswer> Nccl(const inspect::NcclQuestion& question) const override {
-    return nccl(question);
+  Result<inspect::LibsAnswer> Libs(const inspect::LibsQuestion& question) const override {
+    return libs(question);
   }
 
   std::function<Result<v1::ListFlowsResponse>(const inspect::Selector&, const inspect::FlowsPage&)> flows;
@@ -42,7 +42,7 @@ class FakeInspector : public inspect::Inspector {
   std::function<Result<v1::TraceResponse>(const inspect::Question&)> trace;
   std::function<std::vector<inspect::Finding>()> doctor;
   inspect::Machinery machinery;
-  std::function<Result<inspect::NcclAnswer>(const inspect::NcclQuestion&)> nccl;
+  std::function<Result<inspect::LibsAnswer>(const inspect::LibsQuestion&)> libs;
 
  private:
   config::Paths paths_;

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import world
-from railcni_cluster import kubectl, node, objects
+from railcni_cluster import cluster as clusters
+from railcni_cluster import kubectl, node, objects, services
 from railcni_cluster.layout import Cluster, KubeNode
 from railcni_cluster.names import WORKLOAD
 from railcni_lab import kernel, vty
@@ -44,6 +45,18 @@ class Kube:
 
     def node(self, name: str) -> KubeNode:
         return next(n for n in self.cluster.nodes() if n.name == name)
+
+    def power_cycle(self, where: KubeNode, *others: Callable[[Cluster, KubeNode], None]) -> None:
+        """The node's power goes and comes back; returns when its raild, and what `others` start, run. Its pods have died."""
+        raild = self.raild(where)
+        before = self.restarts()[raild]
+        node.power_off(self.cluster, where)
+        assert services.pid_of("kubelet", where.folder) is None
+        for start in (node.start, node.start_kubelet, *others):
+            start(self.cluster, where)
+        eventually("raild runs again", lambda: self.restarts()[raild], lambda count: count > before, 90)
+        clusters.wait_for_nodes(self.cluster)
+        self.rolled_out()
 
     # Pods
 

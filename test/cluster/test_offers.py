@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -70,7 +72,10 @@ def rails_of(kube: Kube) -> list[dict[str, Any]]:
 def test_a_pod_gets_the_devices_that_raild_offers(offered: Kube, cost: Cost) -> None:
     count = offered.lab.shape().devices
     assert [(r["devices"], r["devices_healthy"]) for r in rails_of(offered)] == [(count, count) for _ in offered.rails]
-    offered.run_pods(("o1", "tenant-a", "n2"))
+    pod = objects.pod("o1", "tenant-a", node="n2", image=WORKLOAD, rails=len(offered.rails))
+    pod["spec"]["containers"][0].setdefault("env", []).append({"name": "UCX_CONFIG_DIR", "value": "/its/own"})
+    kubectl.apply(offered.cluster, objects.namespace("tenant-a"), pod)
+    offered.wait_ready("tenant-a", "o1")
     given = {row["rail"]: row["device"] for row in offered.records(offered.node("n2")) if row["pod_name"] == "o1"}
     assert len(given) == len(offered.rails)
     status = {entry["name"]: entry for entry in offered.network_status("tenant-a", "o1")}
@@ -78,8 +83,20 @@ def test_a_pod_gets_the_devices_that_raild_offers(offered: Kube, cost: Cost) -> 
         assert status[f"default/rail{rail}"]["device-info"]["pci"]["pci-address"] == given[f"rail{rail}"], "as raild has told Multus"
         said = offered.execute("tenant-a", "o1", f"echo $PCIDEVICE_NVIDIA_COM_RAIL{rail}").strip()
         assert said == given[f"rail{rail}"], "the pod's interface is the device that it was given"
+    libraries(offered)
     offered.delete_pods("tenant-a", "o1")
     cost.nothing_left(offered)
+
+
+def libraries(kube: Kube) -> None:
+    """The pod's NCCL and UCX are configured, by the whole pod's files in the folder of each rail; what the pod says itself wins."""
+    seen = [kube.execute("tenant-a", "o1", f"cd /etc/railcni/rail{rail} && cat nccl.conf ucx.conf libs.env") for rail in kube.rails]
+    for rail in kube.rails:
+        assert seen[rail] == seen[0]
+        assert f"net{rail + 1} on rail{rail} has no RDMA device in the pod" in seen[0], "the lab's devices are none"
+    named = kube.execute("tenant-a", "o1", 'cat "$NCCL_CONF_FILE"')
+    assert "\nNCCL_SOCKET_IFNAME==eth0\n" in named and named in seen[0], named
+    assert kube.execute("tenant-a", "o1", "echo $UCX_CONFIG_DIR").strip() == "/its/own"
 
 
 def pods_of_n2(kube: Kube) -> dict[str, str]:
@@ -132,6 +149,22 @@ def wait_for_offers(kube: Kube) -> float:
     return time.monotonic() - began
 
 
+REGISTERED = re.compile(r'^I(\d{4} [\d:.]+) .*Got registration request from device plugin with resource name "nvidia.com/rail', re.M)
+
+
+def socket_made(kube: Kube) -> float:
+    """When the kubelet of n2 made its socket: seconds since 1970."""
+    return float(node.run_on(kube.node("n2"), ["stat", "-c", "%.6Z", "/var/lib/kubelet/device-plugins/kubelet.sock"]))
+
+
+def registered_after(kube: Kube) -> float:
+    """Seconds from the making of the kubelet's socket to raild's last registration there, as the kubelet's log has it."""
+    times = REGISTERED.findall((kube.node("n2").log_dir / "kubelet.log").read_text(errors="replace"))
+    assert len(times) >= len(kube.rails)
+    last = datetime.strptime(f"{datetime.now().year} {times[-1]}", "%Y %m%d %H:%M:%S.%f")
+    return last.timestamp() - socket_made(kube)
+
+
 ORDERS: dict[str, tuple[Callable[[Kube], None], ...]] = {
     "kubelet": (kubelet_restarts,), "raild": (raild_restarts,),
     "kubelet, raild": (kubelet_restarts, raild_restarts), "raild, kubelet": (raild_restarts, kubelet_restarts)}
@@ -149,4 +182,29 @@ def test_restarts_lose_no_pod_and_give_no_device_twice(offered: Kube, cost: Cost
     assert (flow.lost(), flow.breaches()) == (0, [])
     offered.delete_pods("tenant-a", "o3")
     cost.lost = f"0 of {flow.count()}; allocatable right after {took:.0f} s"
+    if ORDERS[order][-1] == kubelet_restarts:
+        cost.lost += f", registered {registered_after(offered):.2f} s after the kubelet's socket is there"
+    cost.nothing_left(offered)
+
+
+def test_a_whole_node_restarts(offered: Kube, cost: Cost) -> None:
+    """The other node's pods go on. No device is offered before raild has looked at it, and new pods begin as soon as all are."""
+    where = offered.node("n2")
+    offered.run_pods(("o4", "tenant-a", "n1"))
+    stays = [(("tenant-a", "a1"), ("tenant-a", "o4")), (("tenant-a", "o4"), ("tenant-a", "a1"))]
+    with Flow(offered, stays) as flow:
+        offered.power_cycle(where)
+        wait_for_offers(offered)
+    registered = registered_after(offered)
+    offered.delete_pods("tenant-a", "o4", "a2", force=True)
+    offered.delete_pods("tenant-b", "b2", force=True)
+    eventually("the record of the dead pods goes", lambda: offered.records(where), lambda rows: not rows, 90)
+    offered.run_pods(("a2", "tenant-a", "n2"), ("b2", "tenant-b", "n2"))
+    ready = time.time() - socket_made(offered)
+    devices = [row["device"] for row in offered.records(where)]
+    assert len(devices) == len(set(devices)) == 2 * len(offered.rails)
+    with Flow(offered, TALK, NEVER) as again:
+        pass
+    assert (flow.lost(), again.breaches()) == (0, [])
+    cost.lost = f"0 of {flow.count()} of the other node; from the kubelet's socket: registered {registered:.1f} s, pods {ready:.0f} s"
     cost.nothing_left(offered)

@@ -6,7 +6,7 @@ from conftest import Cost
 from flow import Flow
 from kube import Kube, eventually
 from railcni_cluster import cluster as clusters
-from railcni_cluster import node, services
+from railcni_cluster import node
 from test_lifecycle import NEVER, TALK
 
 
@@ -42,19 +42,10 @@ def test_containerd_restarts(resident: Kube, cost: Cost) -> None:
 def test_a_whole_node_restarts(resident: Kube, cost: Cost) -> None:
     """Its pods die with it and their devices with their namespaces. Those of the other node go on; new pods reach them."""
     where = resident.node("n2")
-    raild = resident.raild(where)
-    before = resident.restarts()[raild]
     resident.run_pods(("r1", "tenant-a", "n1"), ("r2", "tenant-a", "n2"))
     stays = [(("tenant-a", "a1"), ("tenant-a", "r1")), (("tenant-a", "r1"), ("tenant-a", "a1"))]
     with Flow(resident, stays) as flow:
-        node.power_off(resident.cluster, where)
-        assert services.pid_of("kubelet", where.folder) is None
-        node.start(resident.cluster, where)
-        node.start_kubelet(resident.cluster, where)
-        node.start_device_plugin(resident.cluster, where)
-        eventually("raild runs again", lambda: resident.restarts()[raild], lambda count: count > before, 90)
-        clusters.wait_for_nodes(resident.cluster)
-        resident.rolled_out()
+        resident.power_cycle(where, node.start_device_plugin)
     assert flow.lost() == 0
     cost.lost = f"0 of {flow.count()}"
     resident.delete_pods("tenant-a", "r1", "r2", "a2", force=True)

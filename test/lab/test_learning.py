@@ -300,7 +300,9 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
     finally:
         for leaf in world.lab.leaves():
             vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", f"coalesce-time {COALESCE_MS}")
-    announcers[0].withdraw(f"{stays}/32")
+    announcers[0].announce(f"{goes}/32", marks)  # else it is held for two minutes
+    for address in (stays, goes):
+        announcers[0].withdraw(f"{address}/32")
     settle(world)
 
 

@@ -137,7 +137,7 @@ def new_look(world: World, node: Node) -> tuple[dict[str, float], float]:
         slowest = max(slowest, ended - began)
         wait = 0.0  # no look has ended so far
         if LOOK_AGE in page:
-            if page[LOOK_AGE] + page[LOOK_DURATION] < ended - called:
+            if page[LOOK_AGE] + page[LOOK_DURATION] < began - called:  # the page is of some moment after `began`
                 return page, slowest
             wait = pause_after(page) - page[LOOK_AGE]
         assert ended - called < 100, f"no new look within 100 s: {page}"
@@ -187,8 +187,8 @@ def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone:
         tables.row("metrics", head, ("ovs-vswitchd is gone", f"{1000 * took:.0f} ms"))
         assert took < 60
         eventually("the rail's part says so", lambda: world.metrics(node).get('railcni_up{part="rail rail0"}'), lambda n: n == 0, 60)
-        status, text = world.metrics_page(node, "/healthz")
-        assert status == 503 and "rail rail0 is not right" in text
+        eventually("and to whoever asks for health", lambda: world.metrics_page(node, "/healthz"),
+                   lambda answer: answer[0] == 503 and "rail rail0 is not right" in answer[1], 60)
     finally:
         daemons.start_vswitchd(node)
     eventually("well again", lambda: world.metrics(node).get('railcni_up{part="rail rail0"}'), lambda n: n == 1, 60)
@@ -197,7 +197,7 @@ def test_without_an_answer_from_the_switch_the_page_comes_without_its_part(lone:
 
 def test_many_flows_cost_the_switch_a_hundredth_of_its_time(settled: World, tables: Tables) -> None:
     """A leaf that sends frames of all Ethernet types: each is a datapath flow of its own, which drops. A pod cannot make so many."""
-    node, some, all_of_them = settled.port("a1").node, 6_000, 20_000
+    node, some, all_of_them = settled.port("a1").node, 3_000, 20_000
     leaf = settled.lab.leaf(0)
     frames = [ethernet(settled.leaf_mac(node, 0), settled.bridge_mac(node, 0), 0x1000 + number, bytes(46))
               for number in range(all_of_them)]
@@ -236,7 +236,6 @@ def test_many_flows_cost_the_switch_a_hundredth_of_its_time(settled: World, tabl
             first = look_at(all_of_them)
         assert pause_after(first) > SPACING + 1, f"a look takes {first[LOOK_DURATION]} s: then nothing has been shown here"
         no_other_during_the_pause_after(first)
-        look_at(all_of_them)
     finally:
         settled.vsctl(node, "remove", "Open_vSwitch", ".", "other_config", "max-idle")
         settled.appctl(node, "revalidator/purge")

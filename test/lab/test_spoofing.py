@@ -219,12 +219,20 @@ def test_a_device_that_is_not_in_its_pod_yet_reaches_nobody(scene: Scene) -> Non
                 for capture in watched:
                     assert not marked(capture, scene.mark), f"came out at {capture.where}"
                 chain.execute("ADD", chain.plugins[1], attachment, result)
-                send_frames(early, between(early, mate))
-                send_frames(mate, between(mate, early))
-                for capture in watched[2:]:
+
+                def reaches(sender: Port, receiver: Port, capture: Capture) -> None:
+                    """Sends again and again: the datapath goes on to drop until the switch has looked at its megaflows anew."""
                     seen: set[bytes] = set()
-                    eventually(f"seen at {capture.where}", lambda c=capture, s=seen: s.update(datagrams(marked(c, scene.mark))) or s,
-                               lambda found: len(found) == 2)
+
+                    def kinds() -> set[bytes]:
+                        send_frames(sender, between(sender, receiver))
+                        seen.update(datagrams(marked(capture, scene.mark)))
+                        return seen
+
+                    eventually(f"both families come out at {capture.where}", kinds, lambda found: len(found) == 2)
+
+                reaches(early, mate, watched[2])
+                reaches(mate, early, watched[3])
     finally:
         chain.delete(attachment)
         pods.delete(lab, "early")

@@ -107,9 +107,9 @@ def test_ib_write_bw_completes_with_dscp_and_ecn_as_sent(world: World) -> None:
     assert arrived == {DSCP_26 | ECT_0}
 
 
-def test_what_railctl_nccl_names_is_a_device_that_works(world: World) -> None:
+def test_what_railctl_libs_names_is_a_device_that_works(world: World) -> None:
     """The device, port and GID that it prints for each pod, given to the tool as they are; each pod's interface is net1, and devices are shared."""
-    answers = {name: world.railctl(world.port(name).node, "nccl", name) for name in ("a1", "a2")}
+    answers = {name: world.railctl(world.port(name).node, "libs", name) for name in ("a1", "a2")}
     said: dict[str, tuple[str, str]] = {}
     for name, answer in answers.items():
         assert answer["problems"] == []
@@ -121,7 +121,7 @@ def test_what_railctl_nccl_names_is_a_device_that_works(world: World) -> None:
         assert (port["ifname"], port["rdma"]) == ("net1", device)
         said[name] = device, next(str(gid["index"]) for gid in port["gids"]
                                   if gid["gid"] == f"::ffff:{world.port(name).ipv4}" and gid["type"] == "RoCE v2")
-    older = world.railctl(world.port("a1").node, "nccl", "a1", "--nccl", "2.29")
+    older = world.railctl(world.port("a1").node, "libs", "a1", "--nccl", "2.29")
     assert next(each["value"] for each in older["settings"] if each["name"] == "NCCL_IB_HCA") == "=rxe-a1:1"
 
     def command(name: str) -> list[str]:
@@ -134,6 +134,24 @@ def test_what_railctl_nccl_names_is_a_device_that_works(world: World) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert other.wait(timeout=PATIENCE) == 0
     assert re.search(r"^\s*65536\s+50\s", done.stdout, re.M), done.stdout
+
+
+def test_ucx_sends_by_the_file_that_a_container_gets(world: World, tmp_path: Path) -> None:
+    """Debian's UCX is told nothing but where its file is. It then takes the pod's own device, of the three that it sees."""
+    def told(name: str) -> list[str]:
+        (tmp_path / name).mkdir()
+        files = world.railctl(world.port(name).node, "libs", name)["files"]
+        (tmp_path / name / "ucx.conf").write_text(next(file["text"] for file in files if file["name"] == "ucx.conf"))
+        return ["env", f"UCX_CONFIG_DIR={tmp_path / name}", "ucx_perftest", "-p", str(TOOL_PORT)]
+
+    ends = [(world.port(name).namespace, "net1") for name in ("a1", "a2")]
+    with captures(*ends) as seen, server(world, "a2", told("a2")):
+        done = subprocess.run([*in_pod(world, "a1"), "timeout", str(PATIENCE), *told("a1"), "-t", "tag_bw", "-n", "50", "-s", "65536",
+                               world.port("a2").ipv4], text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        sent = [frame for capture in seen for frame in capture.frames() if is_roce(frame)]
+    own = {packed(world.port(name).ipv4) for name in ("a1", "a2")}
+    assert sent and {frame[26:30] for frame in sent} | {frame[30:34] for frame in sent} == own, done.stdout
 
 
 def test_the_counters_of_a_pods_device_move_with_its_traffic(world: World) -> None:

@@ -106,16 +106,16 @@ v1::ListGpusResponse ToGpus(const inspect::Machinery& seen) {
   return response;
 }
 
-Result<inspect::NcclQuestion> ToQuestion(const v1::GetNcclRequest& request) {
-  inspect::NcclQuestion question{.pod_namespace = request.namespace_(), .pod = request.pod(), .version = {}};
-  RAIL_ASSIGN(question.version, nccl::ParseVersion(request.version()));
+Result<inspect::LibsQuestion> ToQuestion(const v1::GetLibsRequest& request) {
+  inspect::LibsQuestion question{.pod_namespace = request.namespace_(), .pod = request.pod(), .version = {}};
+  RAIL_ASSIGN(question.version, libs::ParseVersion(request.version()));
   return question;
 }
 
-v1::GetNcclResponse ToMessage(const inspect::NcclAnswer& answer) {
-  v1::GetNcclResponse response;
-  for (const nccl::Port& port : answer.pod.ports) {
-    v1::NcclPort& message = *response.add_ports();
+v1::GetLibsResponse ToMessage(const inspect::LibsAnswer& answer) {
+  v1::GetLibsResponse response;
+  for (const libs::Port& port : answer.pod.ports) {
+    v1::LibsPort& message = *response.add_ports();
     message.set_ifname(ValidUtf8(port.ifname));
     message.set_rail(port.rail);
     message.set_rail_index(port.rail_index);
@@ -124,15 +124,15 @@ v1::GetNcclResponse ToMessage(const inspect::NcclAnswer& answer) {
     if (port.rdma.empty()) continue;
     message.set_rdma(ValidUtf8(port.rdma));
     message.set_port(port.port);
-    for (const nccl::Gid& gid : port.gids) {
-      v1::NcclPort::Gid& entry = *message.add_gids();
+    for (const libs::Gid& gid : port.gids) {
+      v1::LibsPort::Gid& entry = *message.add_gids();
       entry.set_index(gid.index);
       entry.set_gid(gid.gid);
       entry.set_type(ValidUtf8(gid.type));
     }
   }
-  for (const nccl::Setting& setting : answer.settings) {
-    v1::NcclSetting& message = *response.add_settings();
+  for (const libs::Setting& setting : answer.settings) {
+    v1::LibsSetting& message = *response.add_settings();
     message.set_name(setting.name);
     message.set_value(ValidUtf8(setting.value));
     message.set_reason(ValidUtf8(setting.reason));
@@ -140,6 +140,11 @@ v1::GetNcclResponse ToMessage(const inspect::NcclAnswer& answer) {
   }
   for (const std::string& problem : answer.problems) response.add_problems(ValidUtf8(problem));
   response.set_topology(ValidUtf8(answer.topology));
+  for (const libs::File& file : libs::Files(answer.settings, answer.problems, answer.topology)) {
+    v1::LibsFile& message = *response.add_files();
+    message.set_name(file.name);
+    message.set_text(ValidUtf8(file.text));
+  }
   return response;
 }
 

@@ -18,7 +18,7 @@ inspect::Hardware RealHardware(const config::Paths& paths);
 v1::ListNicsResponse ToNics(const inspect::Machinery& seen, const engine::NodeView& view);
 v1::ListGpusResponse ToGpus(const inspect::Machinery& seen);
 // Errors: kInvalid a version that is none.
-Result<inspect::NcclQuestion> ToQuestion(const v1::GetNcclRequest& request);
-v1::GetNcclResponse ToMessage(const inspect::NcclAnswer& answer);
+Result<inspect::LibsQuestion> ToQuestion(const v1::GetLibsRequest& request);
+v1::GetLibsResponse ToMessage(const inspect::LibsAnswer& answer);
 
 }  // namespace rail::raild

@@ -143,10 +143,10 @@ class Service final : public v1::Node::CallbackService {
   Reply* ListGpus(Call* call, const v1::ListGpusRequest*, v1::ListGpusResponse* response) override {
     return InItsTurn(call, *response, [this] { return ToGpus(sources_.inspector.LookAtHardware()); });
   }
-  Reply* GetNccl(Call* call, const v1::GetNcclRequest* request, v1::GetNcclResponse* response) override {
-    return InItsTurn(call, *response, [this, request]() -> Result<v1::GetNcclResponse> {
-      RAIL_ASSIGN(const inspect::NcclQuestion question, ToQuestion(*request));
-      RAIL_ASSIGN(const inspect::NcclAnswer answer, sources_.inspector.Nccl(question));
+  Reply* GetLibs(Call* call, const v1::GetLibsRequest* request, v1::GetLibsResponse* response) override {
+    return InItsTurn(call, *response, [this, request]() -> Result<v1::GetLibsResponse> {
+      RAIL_ASSIGN(const inspect::LibsQuestion question, ToQuestion(*request));
+      RAIL_ASSIGN(const inspect::LibsAnswer answer, sources_.inspector.Libs(question));
       return ToMessage(answer);
     });
   }

@@ -87,7 +87,7 @@ class DeviceAllocations : public ::testing::Test {
     return seen;
   }
   void StartRaild() {
-    offers_ = std::make_unique<DeviceOffers>(config_, views_, sysfs_, folder_.path() + "/devinfo",
+    offers_ = std::make_unique<DeviceOffers>(config_, views_, sysfs_, folder_.path() + "/devinfo", nullptr,
                                              [this](const engine::NodeView& view) { return See(view); });
     Look();
   }

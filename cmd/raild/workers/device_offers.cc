@@ -37,11 +37,12 @@ bool IsWhole(const engine::NodeView& view) {
 }  // namespace
 
 DeviceOffers::DeviceOffers(const config::NodeConfig& config, const engine::ViewPublisher& views,
-                           sriov::Sysfs sysfs, std::string device_info, See see)
+                           sriov::Sysfs sysfs, std::string device_info, LibraryFiles* libraries, See see)
     : config_(config),
       views_(views),
       sysfs_(std::move(sysfs)),
       device_info_(std::move(device_info)),
+      libraries_(libraries),
       see_(std::move(see)),
       instance_(NewInstance()) {
   for (const config::Rail& rail : config.rails) {
@@ -96,24 +97,33 @@ Status DeviceOffers::Introduce(Offer& offer, const KubeletId& kubelet) {
 Status DeviceOffers::Start(Offer& offer) {
   const std::string& folder = config_.kubelet.folder;
   RAIL_ASSIGN(offer.endpoint, kubelet::SocketNameFor(folder, offer.resource, instance_));
-  RAIL_ASSIGN(offer.plugin,
-              kubelet::DevicePlugin::Start(
-                  folder + "/" + offer.endpoint,
-                  {.allocate = [this, resource = offer.resource](
-                                   const std::vector<std::string>& ids) { return Allocate(resource, ids); },
-                   .prefer =
-                       [this](const auto& available, const auto& must_include, size_t size) {
-                         return PreferFree(*views_.Current(), available, must_include, size);
-                       }}));
+  RAIL_ASSIGN(
+      offer.plugin,
+      kubelet::DevicePlugin::Start(
+          folder + "/" + offer.endpoint,
+          {.allocate = [this, &offer](const std::vector<std::string>& ids) { return Allocate(offer, ids); },
+           .prefer =
+               [this](const auto& available, const auto& must_include, size_t size) {
+                 return PreferFree(*views_.Current(), available, must_include, size);
+               }}));
   offer.plugin->Publish(offer.pool.devices());
   return {};
 }
 
-Result<kubelet::Allocation> DeviceOffers::Allocate(const std::string& resource,
+Result<kubelet::Allocation> DeviceOffers::Allocate(const Offer& offer,
                                                    const std::vector<std::string>& ids) const {
-  if (const Status told = WriteDeviceInfos(device_info_, resource, ids, sysfs_); !told)
-    log::Warning("the pod's network-status will lack its device of {}: {}", resource, told.error().message);
-  return AllocationOf(resource, ids, sysfs_);
+  if (const Status told = WriteDeviceInfos(device_info_, offer.resource, ids, sysfs_); !told)
+    log::Warning("the pod's network-status will lack its device of {}: {}", offer.resource,
+                 told.error().message);
+  kubelet::Allocation allocation = AllocationOf(offer.resource, ids, sysfs_);
+  if (libraries_ == nullptr || ids.empty()) return allocation;
+  if (const auto folder = libraries_->Prepare(ids.front())) {
+    AddLibraries(allocation, offer.rail.name, *folder);
+  } else {
+    log::Warning("the pod that gets {} has to configure NCCL and UCX by itself: {}", ids.front(),
+                 folder.error().message);
+  }
+  return allocation;
 }
 
 std::vector<DeviceOffers::Count> DeviceOffers::counts() const {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/raild/workers/library_files.h"
 #include "lib/engine/view.h"
 #include "lib/kubelet/plugin.h"
 #include "lib/kubelet/pool.h"
@@ -27,9 +28,9 @@ class DeviceOffers {
   // What is seen of the devices now, by rail.
   using See = std::function<std::map<std::string, std::vector<kubelet::Seen>>(const engine::NodeView& view)>;
 
-  // `device_info`: the folder in which Multus looks for what it is to show of a device.
+  // `device_info`: the folder in which Multus looks for what it is to show of a device. `libraries`: whose files the containers get; nullptr: none.
   DeviceOffers(const config::NodeConfig& config, const engine::ViewPublisher& views, sriov::Sysfs sysfs,
-               std::string device_info, See see);
+               std::string device_info, LibraryFiles* libraries, See see);
 
   // Looks at all devices and publishes the lists that have changed. Does nothing before raild has looked at every rail and its session
   // once: a restart of raild takes no device from the kubelet. Returns when to look again at the latest; nothing: after the next view.
@@ -64,8 +65,7 @@ class DeviceOffers {
     KubeletId known_to{};  // zero: to none
   };
 
-  Result<kubelet::Allocation> Allocate(const std::string& resource,
-                                       const std::vector<std::string>& ids) const;
+  Result<kubelet::Allocation> Allocate(const Offer& offer, const std::vector<std::string>& ids) const;
   Status Introduce(Offer& offer, const KubeletId& kubelet);
   Status Start(Offer& offer);
 
@@ -73,6 +73,7 @@ class DeviceOffers {
   const engine::ViewPublisher& views_;
   const sriov::Sysfs sysfs_;
   const std::string device_info_;
+  LibraryFiles* const libraries_;
   const See see_;
   const std::string instance_;  // of this object, unlike any other's
   std::vector<Offer> offers_;   // by rail

@@ -58,7 +58,7 @@ class DeviceOffersTest : public ::testing::Test {
 
   std::unique_ptr<DeviceOffers> Offers() {
     return std::make_unique<DeviceOffers>(config, views, sriov::Sysfs(folder.path() + "/sys"),
-                                          folder.path() + "/devinfo/dp",
+                                          folder.path() + "/devinfo/dp", libraries,
                                           [this](const engine::NodeView&) { return seen; });
   }
 
@@ -95,6 +95,8 @@ class DeviceOffersTest : public ::testing::Test {
   std::map<std::string, std::vector<kubelet::Seen>> seen;
   FakeDeviceManager kubelet{folder.path()};
   const Deadline begin{1h};
+  LibraryFiles files{folder.path() + "/libs"};
+  LibraryFiles* libraries = nullptr;  // node.json wants none
 };
 
 TEST_F(DeviceOffersTest, EachRailIsAResource) {
@@ -237,6 +239,35 @@ TEST_F(DeviceOffersTest, AContainerGetsItsDevicesWhenMultusCannotBeTold) {
   const auto offers = Served();
   EXPECT_TRUE(Has("rail0", 2));
   EXPECT_TRUE(kubelet.Allocate(Endpoint("rail0"), {{"rail0-vf0"}}));
+}
+
+TEST_F(DeviceOffersTest, AContainerSeesTheFolderOfItsLibraries) {
+  libraries = &files;
+  const auto offers = Served();
+  EXPECT_TRUE(Has("rail1", 2));
+  const auto given = kubelet.Allocate(Endpoint("rail1"), {{"rail1-vf0", "rail1-vf1"}});
+  ASSERT_TRUE(given) << given.error().message;
+  ASSERT_THAT(given->front().mounts, SizeIs(1));
+  const kubelet::Mount& mount = given->front().mounts[0];
+  EXPECT_EQ(mount.container_path, "/etc/railcni/rail1");
+  EXPECT_EQ(mount.host_path, folder.path() + "/libs/rail1-vf0");
+  EXPECT_TRUE(mount.read_only);
+  EXPECT_TRUE(std::filesystem::is_directory(mount.host_path)) << "a mount of what is not there fails";
+  EXPECT_EQ(given->front().envs.at("NCCL_CONF_FILE"), "/etc/railcni/rail1/nccl.conf");
+  EXPECT_EQ(given->front().envs.at("UCX_CONFIG_DIR"), "/etc/railcni/rail1");
+}
+
+TEST_F(DeviceOffersTest, AContainerGetsItsDevicesWithoutFilesWhereNoneAreWantedOrPossible) {
+  for (const bool wanted : {false, true}) {
+    std::ofstream(folder.path() + "/libs") << "a file where the folder is to be";
+    libraries = wanted ? &files : nullptr;
+    const auto offers = Served();
+    EXPECT_TRUE(Has("rail0", 2));
+    const auto given = kubelet.Allocate(Endpoint("rail0"), {{"rail0-vf0"}});
+    ASSERT_TRUE(given) << given.error().message;
+    EXPECT_TRUE(given->front().mounts.empty());
+    EXPECT_FALSE(given->front().envs.contains("NCCL_CONF_FILE"));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "cmd/raild/workers/kubelet_worker.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "cmd/raild/api/hardware.h"
 #include "cmd/raild/workers/rail_states.h"
 #include "lib/base/log.h"
@@ -36,8 +39,11 @@ KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Dep
     : config_(config),
       deps_(deps),
       hardware_(RealHardware(paths)),
+      views_(views),
       node_status_(node_status),
+      libraries_(std::filesystem::path(paths.socket).parent_path() / "libs"),
       offers_(config, views, sriov::Sysfs(paths.sysfs), kDeviceInfo,
+              config.kubelet.libraries ? &libraries_ : nullptr,
               [this](const engine::NodeView& view) { return See(view); }) {}
 
 void KubeletWorker::Start() {
@@ -55,7 +61,10 @@ void KubeletWorker::Start() {
 
 void KubeletWorker::ViewChanged() {
   if (!config_.kubelet.device_plugin) return;
-  worker_.loop().Post([this] { worker_.Soon(Kind::kLook, [this] { Look(); }, kGather); });
+  worker_.loop().Post([this] {
+    WriteLibraries();  // at once: the pod's containers start after its ADD
+    worker_.Soon(Kind::kLook, [this] { Look(); }, kGather);
+  });
 }
 
 std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engine::NodeView& view) {
@@ -79,7 +88,26 @@ std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engin
   return seen;
 }
 
+void KubeletWorker::WriteLibraries() {
+  if (!config_.kubelet.libraries) return;
+  // The kubelet is asked once for all pods, and not unless a pod is new.
+  inspect::Hardware hardware = hardware_;
+  std::optional<Result<std::vector<pcie::PodDevices>>> pods;
+  hardware.pods = [&](Deadline until) {
+    if (!pods) pods = hardware_.pods(until);
+    return *pods;
+  };
+  const auto view = views_.Current();
+  const Status written = libraries_.Write(*view, [&](const inspect::LibsQuestion& question) {
+    return inspect::AskLibs(question, *view, config_, hardware, After(kPodsTime));
+  });
+  const std::string problem = written ? std::string() : written.error().message;
+  if (problem != std::exchange(libraries_problem_, problem) && !problem.empty())
+    log::Warning("a pod's files for NCCL and UCX are not written: {}", problem);
+}
+
 void KubeletWorker::Look() {
+  WriteLibraries();
   worker_.RetryAt(offers_.Look(Clock::now()), [this] { Look(); });
   Serve();
   Tell();

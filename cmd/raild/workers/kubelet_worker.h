@@ -39,6 +39,7 @@ class KubeletWorker {
   enum class Kind { kLook };
   std::map<std::string, std::vector<kubelet::Seen>> See(const engine::NodeView& view);
   void Look();
+  void WriteLibraries();
   void Serve();
   void Tell();
   void WatchKubelet();
@@ -46,7 +47,10 @@ class KubeletWorker {
   const config::NodeConfig& config_;
   const engine::Deps& deps_;
   const inspect::Hardware hardware_;
+  const engine::ViewPublisher& views_;
   engine::NodeStatus& node_status_;
+  LibraryFiles libraries_;
+  std::string libraries_problem_;  // that the log has
   DeviceOffers offers_;
   std::optional<event::FileWatch> kubelet_;
   event::TimerId again_ = 0;

@@ -108,6 +108,13 @@ kubelet::Allocation AllocationOf(const std::string& resource, const std::vector<
   return allocation;
 }
 
+void AddLibraries(kubelet::Allocation& allocation, const std::string& rail, const std::string& folder) {
+  const std::string inside = "/etc/railcni/" + rail;
+  allocation.mounts.push_back({.container_path = inside, .host_path = folder});
+  allocation.envs["NCCL_CONF_FILE"] = inside + "/nccl.conf";
+  allocation.envs["UCX_CONFIG_DIR"] = inside;
+}
+
 Status WriteDeviceInfos(const std::string& folder, const std::string& resource,
                         const std::vector<std::string>& ids, const sriov::Sysfs& sysfs) {
   RAIL_TRY(MakeFolder(folder, 0755));

@@ -43,6 +43,10 @@ std::vector<std::string> PreferFree(const engine::NodeView& view, const std::vec
 kubelet::Allocation AllocationOf(const std::string& resource, const std::vector<std::string>& ids,
                                  const sriov::Sysfs& sysfs);
 
+// Where a container finds the files of its libraries, which are in `folder` on the node: /etc/railcni/rail0, and the variables that lead there. A
+// variable of the pod's own goes before them.
+void AddLibraries(kubelet::Allocation& allocation, const std::string& rail, const std::string& folder);
+
 // Writes the DeviceInfo file of each device for Multus, which shows it in the pod's network-status.
 //   folder  made if it is missing
 // Errors: as WriteWhole and MakeFolder. May be repeated.

@@ -13,7 +13,8 @@ constexpr size_t kFlood = 200;
 
 // bgpd may push routes after an End-of-RIB that it has received before it.
 Deadline Remotes::SettlesAt(const PeerState& peer) {
-  if (!peer.settling || peer.end_of_rib_due) return peer.heard_up + kEndOfRibWait;
+  if (!peer.settling) return peer.window + kEndOfRibWait;  // of silence: a busy node has pauses in a dump
+  if (peer.end_of_rib_due) return peer.heard_up + kEndOfRibWait;
   return std::max(peer.heard_up + kSettled, peer.ended + kWindow);
 }
 

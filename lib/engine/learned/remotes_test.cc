@@ -225,6 +225,24 @@ TEST_F(RemotesTest, ALeafThatNeverEndsItsRoutesSettlesAllTheSame) {
   EXPECT_FALSE(remotes.AwaitsEndOfRib());
 }
 
+TEST_F(RemotesTest, ADumpWithPausesIsNotAtItsEnd) {
+  Settle();
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Announce(kLeaf0, "10.0.3.8", 7);
+  remotes.FeedClosed(now);
+  remotes.FeedOpened(now);
+  Up(kLeaf0);
+  Up(kLeaf1);
+  Pass(Remotes::kEndOfRibWait - seconds(1));
+  Announce(kLeaf0, "10.0.3.7", 7);
+  Pass(Remotes::kEndOfRibWait - seconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7", "10.0.3.8 7")) << "its turn may come yet";
+  Pass(seconds(1));
+  remotes.Settle(now);
+  EXPECT_THAT(Known(), ElementsAre("10.0.3.7 7")) << "a bgpd that has nothing to say for so long has ended";
+}
+
 TEST_F(RemotesTest, WhatWasHeardAgainAndWithdrawnIsGoneAtOnce) {
   Settle();
   Announce(kLeaf0, "10.0.3.7", 7);

@@ -39,7 +39,7 @@ class Gpus : Examiner {
          "NCCL's PXN moves data over NVLink to the GPU beside a NIC at the sender only: what these GPUs "
          "receive comes through the CPU, so a ring through them has what the CPU passes on, not the NIC's "
          "rate",
-         "it is how the server is built; try NCCL_NET_GDR_LEVEL=SYS and measure (`railctl nccl POD` prints "
+         "it is how the server is built; try NCCL_NET_GDR_LEVEL=SYS and measure (`railctl libs POD` prints "
          "it)");
   }
 

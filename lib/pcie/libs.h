@@ -1,9 +1,10 @@
-// What NCCL is to be told in a pod on rails, each setting with its reason; and the PCIe tree for NCCL_TOPO_FILE.
+// What NCCL, UCX and libfabric are to be told in a pod on rails, each setting with its reason; and the PCIe tree for NCCL_TOPO_FILE.
 //
 // Use:      RAIL_ASSIGN(const Version version, ParseVersion("2.29"));
-//           for (const Setting& setting : Settings(pod, version)) ...;   std::string xml = Topology(pod, machine, cpu);
+//           const std::vector<Setting> settings = Settings(pod, version);   std::string xml = Topology(pod, tree);
+//           for (const File& file : Files(settings, Problems(pod), xml)) ...
 // Threads:  pure functions
-// Source:   README.md of this folder (what NCCL does with each setting, and where that is written)
+// Source:   LIBS.md (what a library does with each setting, and where that is written)
 #pragma once
 
 #include <compare>
@@ -16,7 +17,7 @@
 #include "lib/base/error.h"
 #include "lib/pcie/pcie.h"
 
-namespace rail::nccl {
+namespace rail::libs {
 
 struct Version {
   uint32_t major = 2;
@@ -57,14 +58,36 @@ struct Pod {
   size_t gpus_without_nic = 0;           // of the node
 };
 
+enum class Library { kNccl, kUcx, kLibfabric };
+
 struct Setting {
   std::string name;
   std::string value;
   std::string reason;  // has no '=': NCCL's file takes a line with one for an assignment
   bool leave = false;  // right as it is
+  Library library = Library::kNccl;
 };
 
+// Of all libraries. `version`: NCCL's.
 std::vector<Setting> Settings(const Pod& pod, Version version);
+std::vector<Setting> NcclSettings(const Pod& pod, Version version);
+std::vector<Setting> UcxSettings(const Pod& pod);  // for NIXL, too
+std::vector<Setting> LibfabricSettings(const Pod& pod);
+
+// The traffic class that node.json gives to RoCE of all the pod's rails; left alone where it gives none, or two.
+//   unsaid  what the library does by itself where node.json names no traffic class
+Setting TrafficClass(const Pod& pod, Library library, const char* name, const char* unsaid);
+// "mlx5_0 3, mlx5_1 3": the RoCE v2 entries of the pod's addresses. "": there are none.
+std::string GidsInWords(const Pod& pod);
+
+struct File {
+  std::string name;
+  std::string text;
+};
+// nccl.conf and ucx.conf as the libraries read them, libs.env for a shell, and topology.xml unless `topology` is empty. What the pod lacks
+// comes first, as comments.
+std::vector<File> Files(const std::vector<Setting>& settings, const std::vector<std::string>& problems,
+                        const std::string& topology);
 
 // A GID as sysfs writes it, "0000:0000:0000:0000:0000:ffff:0a00:0105", as people do, "::ffff:10.0.1.5"; "" for an empty entry.
 std::string GidText(const std::string& raw);
@@ -105,4 +128,4 @@ struct Tree {
 // "" when nothing of the pod is on PCIe.
 std::string Topology(const Pod& pod, const Tree& tree);
 
-}  // namespace rail::nccl
+}  // namespace rail::libs

@@ -27,11 +27,11 @@ std::vector<uint32_t> Numbers(const std::vector<std::string>& names) {
 }
 
 // An entry is of the interface if the kernel says so.
-std::vector<nccl::Gid> GidsOf(const Sysfs& inside, const std::string& port, const std::string& ifname) {
-  std::vector<nccl::Gid> gids;
+std::vector<libs::Gid> GidsOf(const Sysfs& inside, const std::string& port, const std::string& ifname) {
+  std::vector<libs::Gid> gids;
   for (const uint32_t index : Numbers(inside.List(port + "/gids"))) {
     const std::string entry = std::to_string(index);
-    const std::string gid = nccl::GidText(inside.Read(port + "/gids/" + entry).value_or(""));
+    const std::string gid = libs::GidText(inside.Read(port + "/gids/" + entry).value_or(""));
     if (gid.empty() || inside.Read(port + "/gid_attrs/ndevs/" + entry) != ifname) continue;
     gids.push_back({index, gid, inside.Read(port + "/gid_attrs/types/" + entry).value_or("")});
   }
@@ -41,7 +41,7 @@ std::vector<nccl::Gid> GidsOf(const Sysfs& inside, const std::string& port, cons
 // The RDMA device of the pod's interface: the one of its PCI device, of whose ports its address decides. An interface whose PCI device has none
 // (Soft-RoCE is of no device) is known by its address in the GID table alone. That goes last: where pods see the devices of all
 // (rdma-system(8), shared), two tenants' pods may have one name and one address.
-void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string>& wanted) {
+void FindRdma(const Sysfs& inside, libs::Port& found, const std::set<std::string>& wanted) {
   const auto own_device = inside.Real("class/net/" + found.ifname + "/device");
   bool of_device = false;   // found: it is of the PCI device
   bool by_address = false;  // found: it has the address
@@ -49,8 +49,8 @@ void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string
     const std::string folder = "class/infiniband/" + name;
     const bool same = own_device && inside.Real(folder + "/device") == own_device;
     for (const uint32_t number : Numbers(inside.List(folder + "/ports"))) {
-      std::vector<nccl::Gid> gids = GidsOf(inside, folder + "/ports/" + std::to_string(number), found.ifname);
-      const bool has = std::ranges::any_of(gids, [&](const nccl::Gid& g) { return wanted.contains(g.gid); });
+      std::vector<libs::Gid> gids = GidsOf(inside, folder + "/ports/" + std::to_string(number), found.ifname);
+      const bool has = std::ranges::any_of(gids, [&](const libs::Gid& g) { return wanted.contains(g.gid); });
       if ((!same && !has) || std::pair(same, has) <= std::pair(of_device, by_address)) continue;
       of_device = same;
       by_address = has;
@@ -61,8 +61,8 @@ void FindRdma(const Sysfs& inside, nccl::Port& found, const std::set<std::string
   }
 }
 
-nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
-  nccl::Port port{
+libs::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
+  libs::Port port{
       .ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.number(), .plane = rail.place.plane};
   std::set<std::string> wanted;
   for (const IpAddress& address : a.addresses) {
@@ -77,7 +77,7 @@ nccl::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::At
   return port;
 }
 
-Result<std::vector<const AttachmentView*>> FindPod(const NcclQuestion& question,
+Result<std::vector<const AttachmentView*>> FindPod(const LibsQuestion& question,
                                                    const engine::NodeView& view) {
   std::vector<const AttachmentView*> found =
       Select(view, {.pod_namespace = question.pod_namespace, .pod = question.pod});
@@ -95,7 +95,7 @@ Result<std::vector<const AttachmentView*>> FindPod(const NcclQuestion& question,
   return found;
 }
 
-nccl::PciFacts FactsOf(const Sysfs& sysfs, const std::string& address) {
+libs::PciFacts FactsOf(const Sysfs& sysfs, const std::string& address) {
   const auto read = [&](const char* name) {
     return sysfs.Read("bus/pci/devices/" + address + "/" + name).value_or("");
   };
@@ -114,10 +114,10 @@ std::string CpuInfo(const std::string& text, const std::string& key) {
   return {};
 }
 
-nccl::Cpu ThisCpu() {
+libs::Cpu ThisCpu() {
   utsname name{};
   ::uname(&name);
-  nccl::Cpu cpu{.arch = name.machine, .vendor = {}, .family = {}, .model = {}};
+  libs::Cpu cpu{.arch = name.machine, .vendor = {}, .family = {}, .model = {}};
   if (cpu.arch == "aarch64") cpu.arch = "arm64";  // as NCCL calls it
   if (cpu.arch != "x86_64") return cpu;
   const std::string info = Sysfs("/proc").Read("cpuinfo").value_or("");
@@ -127,11 +127,11 @@ nccl::Cpu ThisCpu() {
   return cpu;
 }
 
-nccl::Tree TreeOf(const nccl::Pod& pod, const Sysfs& sysfs) {
-  nccl::Tree tree{.cpu = ThisCpu(), .gpus = {}, .nics = {}, .bridges = {}, .cpumaps = {}};
+libs::Tree TreeOf(const libs::Pod& pod, const Sysfs& sysfs) {
+  libs::Tree tree{.cpu = ThisCpu(), .gpus = {}, .nics = {}, .bridges = {}, .cpumaps = {}};
   std::set<std::string> bridges;
   std::set<uint32_t> nodes;
-  const auto add = [&](std::vector<nccl::Device>& to, const std::string& address) {
+  const auto add = [&](std::vector<libs::Device>& to, const std::string& address) {
     const auto path = pcie::PathOf(sysfs, address);
     if (!path) return;
     to.push_back({*path, FactsOf(sysfs, address)});
@@ -146,7 +146,7 @@ nccl::Tree TreeOf(const nccl::Pod& pod, const Sysfs& sysfs) {
     if (path->numa_node) nodes.insert(*path->numa_node);
   };
   for (const std::string& gpu : pod.gpus) add(tree.gpus, gpu);
-  for (const nccl::Port& port : pod.ports) add(tree.nics, port.pci_address);
+  for (const libs::Port& port : pod.ports) add(tree.nics, port.pci_address);
   for (const std::string& bridge : bridges) {
     if (const auto path = pcie::PathOf(sysfs, bridge))
       tree.bridges.push_back({*path, FactsOf(sysfs, bridge)});
@@ -159,7 +159,7 @@ nccl::Tree TreeOf(const nccl::Pod& pod, const Sysfs& sysfs) {
 
 }  // namespace
 
-Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView& view,
+Result<LibsAnswer> AskLibs(const LibsQuestion& question, const engine::NodeView& view,
                            const config::NodeConfig& config, const Hardware& hardware, Deadline until) {
   RAIL_ASSIGN(const auto attachments, FindPod(question, view));
   const state::Attachment& first = attachments.front()->attachment;
@@ -173,7 +173,7 @@ Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView&
               "look into the pod");
   const Sysfs inside(mounted->path());
 
-  NcclAnswer answer;
+  LibsAnswer answer;
   std::set<std::string> on_rails = {"lo"};
   for (const AttachmentView* each : attachments) {
     const config::Rail* rail = config.FindRail(each->attachment.rail);
@@ -182,7 +182,7 @@ Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView&
     answer.pod.ports.push_back(PortOf(inside, *rail, each->attachment));
   }
   std::ranges::stable_sort(answer.pod.ports, {},
-                           [](const nccl::Port& port) { return std::pair(port.rail_index, port.plane); });
+                           [](const libs::Port& port) { return std::pair(port.rail_index, port.plane); });
   for (const std::string& link : inside.List("class/net")) {
     if (!on_rails.contains(link) && inside.Read("class/net/" + link + "/carrier") == "1")
       answer.pod.other_links.push_back(link);
@@ -193,13 +193,13 @@ Result<NcclAnswer> AskNccl(const NcclQuestion& question, const engine::NodeView&
     const auto own = seen.gpus_of_pods->find({first.pod_namespace, first.pod_name});
     if (own != seen.gpus_of_pods->end()) answer.pod.gpus = own->second;
   }
-  answer.settings = nccl::Settings(answer.pod, question.version);
-  answer.problems = nccl::Problems(answer.pod);
+  answer.settings = libs::Settings(answer.pod, question.version);
+  answer.problems = libs::Problems(answer.pod);
   if (!seen.gpus_of_pods)
     answer.problems.push_back("which GPUs the pod has is not known, so the topology has none: " +
                               seen.gpus_of_pods.error().message);
   if (!hardware.sysfs.empty())
-    answer.topology = nccl::Topology(answer.pod, TreeOf(answer.pod, Sysfs(hardware.sysfs)));
+    answer.topology = libs::Topology(answer.pod, TreeOf(answer.pod, Sysfs(hardware.sysfs)));
   return answer;
 }
 

@@ -1,0 +1,100 @@
+#include "cmd/raild/workers/library_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "lib/base/folder.h"
+#include "lib/base/whole_file.h"
+
+namespace rail::raild {
+namespace {
+
+namespace fs = std::filesystem;
+
+using PodName = std::pair<std::string, std::string>;  // namespace, name
+
+std::map<PodName, std::vector<const state::Attachment*>> PodsThatRun(const engine::NodeView& view) {
+  std::map<PodName, std::vector<const state::Attachment*>> pods;
+  for (const engine::AttachmentView& each : view.attachments) {
+    const state::Attachment& a = each.attachment;
+    if (a.phase == state::Phase::kReady && !a.pod_name.empty() && !a.device.empty())
+      pods[{a.pod_namespace, a.pod_name}].push_back(&a);
+  }
+  return pods;
+}
+
+std::string IdsOf(const std::vector<const state::Attachment*>& attachments) {
+  std::string ids;
+  for (const state::Attachment* each : attachments) ids += std::to_string(each->id) + " ";
+  return ids;
+}
+
+}  // namespace
+
+// A path of a mount with a colon is two to some runtimes.
+std::string LibraryFiles::PathOf(const std::string& device) const {
+  std::string name = device;
+  std::ranges::replace(name, ':', '-');
+  return folder_ + "/" + name;
+}
+
+Result<std::string> LibraryFiles::Prepare(const std::string& device) {
+  const std::lock_guard lock(mutex_);
+  Folder& folder = folders_[device];
+  ++folder.turn;
+  folder.ids.clear();
+  std::string path = PathOf(device);
+  RAIL_TRY(MakeFolder(path, 0755));
+  std::error_code error;
+  for (fs::directory_iterator left(path, error), end; !error && left != end; left.increment(error))
+    fs::remove_all(left->path(), error);
+  if (error) return FailErrno(error.value(), "empty " + path);
+  return path;
+}
+
+LibraryFiles::Turns LibraryFiles::Lacking(const std::vector<const state::Attachment*>& attachments,
+                                          const std::string& ids) {
+  const std::lock_guard lock(mutex_);
+  Turns lacking;
+  for (const state::Attachment* each : attachments) {
+    std::error_code error;
+    if (!fs::is_directory(PathOf(each->device), error)) continue;
+    const Folder& folder = folders_[each->device];
+    if (folder.ids != ids) lacking[each->device] = folder.turn;
+  }
+  return lacking;
+}
+
+// Not into the folder of a device that another pod has got since.
+Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids,
+                             const std::vector<libs::File>& files) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [device, turn] : devices) {
+    Folder& folder = folders_[device];
+    if (folder.turn != turn) continue;
+    for (const libs::File& file : files)
+      RAIL_TRY(WriteWhole(PathOf(device) + "/" + file.name, file.text, 0644));
+    folder.ids = ids;
+  }
+  return {};
+}
+
+Status LibraryFiles::Write(const engine::NodeView& view, const Ask& ask) {
+  Status written;
+  for (const auto& [pod, attachments] : PodsThatRun(view)) {
+    const std::string ids = IdsOf(attachments);
+    const Turns devices = Lacking(attachments, ids);
+    if (devices.empty()) continue;
+    const auto answer = ask({.pod_namespace = pod.first, .pod = pod.second, .version = {}});
+    if (!answer && answer.error().code == Code::kNotFound) continue;  // it has gone, its DEL has not come yet
+    Status done =
+        answer ? WriteTo(devices, ids, libs::Files(answer->settings, answer->problems, answer->topology))
+               : Status(tl::make_unexpected(answer.error()));
+    if (written && !done) written = std::move(done);
+  }
+  return written;
+}
+
+}  // namespace rail::raild

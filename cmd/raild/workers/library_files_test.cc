@@ -1,0 +1,146 @@
+// The files of pods' libraries: which pod's, when, and in whose folders.
+#include "cmd/raild/workers/library_files.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lib/kubelet/testing/test_folder.h"
+
+namespace rail::raild {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LibraryFilesTest : public ::testing::Test {
+ protected:
+  void Attach(int64_t id, const std::string& pod, const std::string& device) {
+    state::Attachment& a = view.attachments.emplace_back().attachment;
+    a.id = id;
+    a.phase = state::Phase::kReady;
+    a.pod_namespace = "ml";
+    a.pod_name = pod;
+    a.device = device;
+  }
+  std::string Prepared(const std::string& device) {
+    const auto made = files.Prepare(device);
+    EXPECT_TRUE(made) << made.error().message;
+    return made.value_or("");
+  }
+  Status Write() {
+    return files.Write(view, [this](const inspect::LibsQuestion& question) -> Result<inspect::LibsAnswer> {
+      ++asked;
+      if (question.pod == fails) return Fail(why, "no look into the pod");
+      inspect::LibsAnswer answer;
+      answer.settings = {{"NCCL_IB_HCA", question.pod_namespace + "/" + question.pod, "why"}};
+      return answer;
+    });
+  }
+  // "": there is none.
+  static std::string Conf(const std::string& folder) {
+    std::ifstream file(folder + "/nccl.conf");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  const kubelet::testing::TestFolder folder;
+  LibraryFiles files{folder.path() + "/libs"};
+  engine::NodeView view;
+  int asked = 0;
+  std::string fails;
+  Code why = Code::kPermission;
+};
+
+TEST_F(LibraryFilesTest, APodFindsThemInTheFolderOfEachOfItsDevices) {
+  const std::string a = Prepared("0000:3b:00.2"), b = Prepared("0000:5e:00.3");
+  EXPECT_THAT(a, testing::Not(HasSubstr(":"))) << "a runtime may take it for two paths";
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, 0) << "no pod has them yet";
+  Attach(1, "train-0", "0000:3b:00.2");
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a), HasSubstr("NCCL_IB_HCA=ml/train-0\n"));
+  EXPECT_EQ(Conf(b), "");
+  Attach(2, "train-0", "0000:5e:00.3");
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, 2) << "the pod has one more";
+  EXPECT_EQ(Conf(a), Conf(b));
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, 2) << "nothing has changed";
+  const auto rights = std::filesystem::status(a + "/nccl.conf").permissions();
+  EXPECT_NE(rights & std::filesystem::perms::others_read, std::filesystem::perms::none)
+      << "any user of the container";
+}
+
+TEST_F(LibraryFilesTest, TheNextPodFindsNothingOfTheOneBefore) {
+  const std::string a = Prepared("vf0");
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(Write());
+  view.attachments.clear();
+  EXPECT_EQ(Prepared("vf0"), a);
+  EXPECT_TRUE(std::filesystem::is_empty(a));
+  Attach(2, "train-1", "vf0");
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a), HasSubstr("NCCL_IB_HCA=ml/train-1\n"));
+}
+
+TEST_F(LibraryFilesTest, ADeviceThatAnotherPluginHasGivenGetsNone) {
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/libs"));
+}
+
+TEST_F(LibraryFilesTest, APodThatFailsKeepsNoneFromOthersAndIsTriedAgain) {
+  const std::string a = Prepared("vf0"), b = Prepared("vf1");
+  Attach(1, "a", "vf0");
+  Attach(2, "b", "vf1");
+  fails = "a";
+  const Status written = Write();
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "no look into the pod");
+  EXPECT_EQ(Conf(a), "");
+  EXPECT_THAT(Conf(b), HasSubstr("ml/b"));
+  fails.clear();
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a), HasSubstr("ml/a"));
+}
+
+TEST_F(LibraryFilesTest, APodThatHasGoneIsNoError) {
+  const std::string a = Prepared("vf0");
+  Attach(1, "a", "vf0");
+  fails = "a";
+  why = Code::kNotFound;
+  EXPECT_TRUE(Write());
+  EXPECT_EQ(Conf(a), "");
+}
+
+TEST_F(LibraryFilesTest, APodThatCameWhileTheOneBeforeWasAskedForGetsNothingOfIt) {
+  const std::string a = Prepared("vf0");
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(files.Write(view, [&](const inspect::LibsQuestion&) {
+    Prepared("vf0");
+    return inspect::LibsAnswer();
+  }));
+  EXPECT_TRUE(std::filesystem::is_empty(a));
+}
+
+TEST_F(LibraryFilesTest, WhatIsNotReadyYetCountsForNothing) {
+  Prepared("vf0");
+  Attach(1, "a", "vf0");
+  view.attachments[0].attachment.phase = state::Phase::kAdding;
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(LibraryFilesTest, AfterARestartThePodsThatRunGetThemAgain) {
+  const std::string a = Prepared("vf0");
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(Write());
+  std::filesystem::remove(a + "/nccl.conf");
+  LibraryFiles anew(folder.path() + "/libs");
+  ASSERT_TRUE(anew.Write(view, [](const inspect::LibsQuestion&) { return inspect::LibsAnswer(); }));
+  EXPECT_TRUE(std::filesystem::exists(a + "/nccl.conf"));
+}
+
+}  // namespace
+}  // namespace rail::raild
