@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
-from generator import alerts, devices, examples, networks, units  # noqa: E402
+from generator import alerts, claims, devices, examples, networks, units  # noqa: E402
 from generator.site import Site, SiteError, read  # noqa: E402
 from generator.text import SITE  # noqa: E402
 
@@ -26,7 +26,7 @@ GENERATED = ("networks", "devices", "examples")  # folders that hold nothing els
 
 
 def make(site: Site, folder: Path) -> dict[str, str]:
-    made = networks.files(site) | devices.files(site) | examples.files(site) | units.files(site)
+    made = networks.files(site) | devices.files(site) | examples.files(site) | units.files(site) | claims.files(site)
     # The alerts are no matter of the site: a folder of one's own takes the component from here.
     return made | (alerts.files(HERE.parent / "deploy/prometheus/alerts.yaml") if folder == HERE else {})
 

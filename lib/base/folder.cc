@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -23,6 +24,17 @@ Status MakeFolder(const std::string& path, mode_t mode) {
   // The umask may have taken away what the group needs.
   if (::chmod(folder.c_str(), mode) != 0) return FailErrno(errno, doing + ": set its mode");
   return {};
+}
+
+Result<std::vector<std::string>> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+       each.increment(error))
+    names.push_back(each->path().filename());
+  if (error) return FailErrno(error.value(), "list the folder " + folder);
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace rail

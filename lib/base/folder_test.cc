@@ -56,5 +56,19 @@ TEST_F(MakeFolderTest, NamesWithoutAFolderAreHere) {
   EXPECT_TRUE(MakeFolder("/", 0755));
 }
 
+TEST_F(MakeFolderTest, ItsNamesAreSorted) {
+  ASSERT_TRUE(MakeFolder((top_ / "b").string(), 0755));
+  EXPECT_EQ(*NamesIn((top_ / "b").string()), std::vector<std::string>());
+  for (const std::string name : {"c", ".a", "b/d"}) std::ofstream(top_ / name) << "x";
+  EXPECT_EQ(*NamesIn(top_.string()), (std::vector<std::string>{".a", "b", "c"}));
+}
+
+TEST_F(MakeFolderTest, AFolderThatCannotBeListedIsNamed) {
+  const auto names = NamesIn((top_ / "gone").string());
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.error().code, Code::kNotFound);
+  EXPECT_NE(names.error().message.find((top_ / "gone").string()), std::string::npos) << names.error().message;
+}
+
 }  // namespace
 }  // namespace rail

@@ -39,12 +39,16 @@ Status FlushFolder(const std::string& folder) {
   return {};
 }
 
+std::string FolderOf(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path().string() : ".";
+}
+
 }  // namespace
 
 Status WriteWhole(const std::string& path, std::string_view content, mode_t mode) {
   const std::string doing = "write " + path;
   const std::filesystem::path name(path);
-  const std::string folder = name.has_parent_path() ? name.parent_path().string() : ".";
+  const std::string folder = FolderOf(name);
   // The name is unique: with one name for all, a writer would rename what another one has half written.
   std::string fresh = folder + "/." + name.filename().string() + ".railcni-XXXXXX";
   const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
@@ -57,6 +61,13 @@ Status WriteWhole(const std::string& path, std::string_view content, mode_t mode
     return FailWrapped(std::move(done).error(), doing);
   }
   RAIL_TRY_AS(FlushFolder(folder), doing);
+  return {};
+}
+
+Status RemoveWhole(const std::string& path) {
+  const std::string doing = "remove " + path;
+  if (::unlink(path.c_str()) != 0) return errno == ENOENT ? Status() : FailErrno(errno, doing);
+  RAIL_TRY_AS(FlushFolder(FolderOf(path)), doing);
   return {};
 }
 

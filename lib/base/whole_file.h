@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_TRY(WriteWhole("/var/lib/railcni/tenants.json", text, 0644));
 // Threads:  any thread; of several that write one file at once, one content stays, whole
-// Source:   rename(2), fsync(2), mkostemp(3)
+// Source:   rename(2), unlink(2), fsync(2), mkostemp(3)
 #pragma once
 
 #include <sys/types.h>
@@ -19,5 +19,9 @@ namespace rail {
 // Errors: of open(2), write(2), fsync(2), rename(2), with the path; the old file stays and no temporary file does. After the
 // rename only the flush of the folder can fail: then the new file is there, but a power loss may bring the old one back.
 Status WriteWhole(const std::string& path, std::string_view content, mode_t mode);
+
+// Removes a file so that a power loss does not bring it back. One that is not there is success. Errors: of unlink(2), fsync(2), with
+// the path.
+Status RemoveWhole(const std::string& path);
 
 }  // namespace rail

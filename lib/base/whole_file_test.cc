@@ -132,5 +132,21 @@ TEST_F(WriteWholeTest, OfSeveralWritersOneContentStaysWhole) {
   EXPECT_EQ(Files(), 1);
 }
 
+TEST_F(WriteWholeTest, WhatIsRemovedIsGoneAndMayBeRemovedAgain) {
+  ASSERT_TRUE(WriteWhole(path_, "x", 0644));
+  ASSERT_TRUE(RemoveWhole(path_));
+  EXPECT_EQ(Files(), 0);
+  EXPECT_TRUE(RemoveWhole(path_));
+  EXPECT_TRUE(RemoveWhole(folder_ + "/gone/file"));
+}
+
+TEST_F(WriteWholeTest, WhatCannotBeRemovedIsNamed) {
+  fs::create_directory(path_);
+  const Status done = RemoveWhole(path_);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("remove " + path_));
+  EXPECT_EQ(Files(), 1);
+}
+
 }  // namespace
 }  // namespace rail

@@ -82,6 +82,7 @@ const Edit kEdits[] = {
     {"kubernetes.report", Takes::kAtOnce, [](NodeConfig& c) { c.kubernetes.report = true; }},
     {"kubernetes.api", Takes::kAtOnce, [](NodeConfig& c) { c.kubernetes.api = "https://x:1"; }},
     {"kubelet.device_plugin", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.device_plugin = true; }},
+    {"kubelet.dra", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.dra = true; }},
     {"kubelet.resource", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.resource = "x.io/{rail}"; }},
     {"kubelet.grace_s", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.grace_s = 7; }},
     {"kubelet.folder", Takes::kAtOnce, [](NodeConfig& c) { c.kubelet.folder = "/x"; }},

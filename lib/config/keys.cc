@@ -199,6 +199,9 @@ constexpr Key kKubeletRows[] = {
     Row<&Kubelet::device_plugin>("device_plugin", "false", kAtOnce, {},
                                  "raild offers the rails' devices to the kubelet "
                                  "([how](../kubelet/README.md)); no other device plugin may offer them"),
+    Row<&Kubelet::dra>("dra", "false", kAtOnce, {},
+                       "raild is the node's DRA driver `rail.railcni.io` instead, for claims "
+                       "([how](../kubelet/README.md))"),
     Row<&Kubelet::resource>("resource", "\"nvidia.com/rail{index}\"", kAtOnce,
                             Text(IsResourceOfRails,
                                  "the name of an extended resource, DOMAIN/NAME, in which \"{index}\" and "

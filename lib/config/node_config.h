@@ -145,6 +145,7 @@ struct Kubernetes {
 // Whether raild offers the rails' devices to the kubelet, which gives them to pods.
 struct Kubelet {
   bool device_plugin = false;
+  bool dra = false;                                 // or its DRA driver: one of the two
   std::string resource = "nvidia.com/rail{index}";  // "{index}" and "{rail}" stand for the rail's
   uint32_t grace_s = 15;                            // how long a fault lasts before the kubelet hears of it
   std::string folder = "/var/lib/kubelet/device-plugins";

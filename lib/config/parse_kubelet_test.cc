@@ -26,6 +26,7 @@ TEST(KubeletKeys, AreOffUnlessTheFileSaysSo) {
   const auto node = With("{}");
   ASSERT_TRUE(node) << node.error().message;
   EXPECT_FALSE(node->kubelet.device_plugin);
+  EXPECT_FALSE(node->kubelet.dra);
   EXPECT_EQ(node->kubelet.grace_s, 15U);
   EXPECT_EQ(node->kubelet.folder, "/var/lib/kubelet/device-plugins");
   EXPECT_TRUE(node->kubelet.libraries);
@@ -64,7 +65,15 @@ TEST(KubeletKeys, RefusesOneNameForTwoRails) {
   ASSERT_FALSE(same);
   EXPECT_THAT(same.error().message, AllOf(HasSubstr("kubelet.resource: gives rail0 and west one name"),
                                           HasSubstr("\"{index}\" or \"{rail}\"")));
+  EXPECT_FALSE(With(R"({"dra": true, "resource": "nvidia.com/rail"})"));
   EXPECT_TRUE(With(R"({"resource": "nvidia.com/rail"})")) << "nobody offers it";
+}
+
+TEST(KubeletKeys, RefusesToOfferDevicesInTwoWays) {
+  EXPECT_TRUE(With(R"({"dra": true})"));
+  const auto both = With(R"({"device_plugin": true, "dra": true})");
+  ASSERT_FALSE(both);
+  EXPECT_THAT(both.error().message, HasSubstr("kubelet.dra: cannot be true beside kubelet.device_plugin"));
 }
 
 TEST(KubeletKeys, RefusesAFolderThatIsTooLongForASocketInIt) {

@@ -29,10 +29,13 @@ void CheckPlaces(Section& in, const std::vector<Rail>& rails) {
 }
 
 void CheckResources(Section& in, const NodeConfig& node) {
+  if (node.kubelet.device_plugin && node.kubelet.dra)
+    in.Add("kubelet.dra",
+           "cannot be true beside kubelet.device_plugin: the kubelet would give one device out by both");
   std::map<std::string, std::string> rails;  // by resource
   for (const Rail& rail : node.rails) {
     const auto [other, is_new] = rails.emplace(node.kubelet.ResourceOf(rail), rail.name);
-    if (!node.kubelet.device_plugin || is_new) continue;
+    if ((!node.kubelet.device_plugin && !node.kubelet.dra) || is_new) continue;
     in.Add("kubelet.resource", "gives " + other->second + " and " + rail.name + " one name, " + other->first +
                                    ": \"{index}\" or \"{rail}\" in it tells them apart");
   }

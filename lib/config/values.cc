@@ -28,13 +28,6 @@ bool IsName(std::string_view text, size_t max, bool (*is_outer)(char), std::stri
          std::ranges::all_of(text, fits);
 }
 
-// A DNS subdomain: labels of a-z, 0-9 and '-' with dots between them.
-bool IsDomain(std::string_view text) {
-  const size_t dot = std::min(text.find('.'), text.size());
-  return text.size() <= kMaxDomain && IsName(text.substr(0, dot), kMaxDomain, IsLowerOrDigit, "-") &&
-         (dot == text.size() || IsDomain(text.substr(dot + 1)));
-}
-
 // Of "HOST:PORT". "": it is none.
 std::string_view HostOf(std::string_view text) {
   const size_t colon = text.rfind(':');
@@ -53,6 +46,12 @@ bool IsHostAddress(std::string_view host) {
 
 bool IsLabel(std::string_view text) {
   return IsName(text, kMaxLabel, IsLowerOrDigit, "-");
+}
+
+bool IsDomain(std::string_view text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  return text.size() <= kMaxDomain && IsName(text.substr(0, dot), kMaxDomain, IsLowerOrDigit, "-") &&
+         (dot == text.size() || IsDomain(text.substr(dot + 1)));
 }
 
 bool IsLinkName(std::string_view text) {

@@ -14,6 +14,7 @@ namespace rail::config {
 // Of a cluster, tenant or namespace.
 inline constexpr std::string_view kLabelRule = "1 to 63 of a-z, 0-9 and '-', with no '-' at either end";
 bool IsLabel(std::string_view text);
+bool IsDomain(std::string_view text);    // a DNS subdomain: such labels with dots between them
 bool IsLinkName(std::string_view text);  // that the kernel accepts, of printable ASCII only
 bool IsBgpLink(std::string_view text);   // a link's name that is also a word of bgpd's configuration
 bool IsPath(std::string_view text, size_t max);

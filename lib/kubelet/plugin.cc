@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lib/base/socket_file.h"
+#include "lib/kubelet/watches.h"
 #include "v1beta1/deviceplugin.grpc.pb.h"
 
 namespace rail::kubelet {
@@ -20,10 +21,10 @@ namespace {
 constexpr int kAnswerTime = 5;  // s that Stop leaves to calls under way
 
 using Ids = std::vector<std::string>;
-using List = std::shared_ptr<const v1beta1::ListAndWatchResponse>;
+using List = v1beta1::ListAndWatchResponse;
 
-List ToMessage(const std::vector<Device>& devices) {
-  auto list = std::make_shared<v1beta1::ListAndWatchResponse>();
+std::shared_ptr<const List> ToMessage(const std::vector<Device>& devices) {
+  auto list = std::make_shared<List>();
   for (const Device& each : devices) {
     v1beta1::Device& device = *list->add_devices();
     device.set_id(each.id);
@@ -58,41 +59,19 @@ Ids Sorted(const Texts& texts) {
   return ids;
 }
 
-grpc::Status Stopping() {
-  return {grpc::StatusCode::UNAVAILABLE, "the device plugin is stopping"};
-}
-
-// The newest list, and the calls of ListAndWatch that follow it. gRPC runs a reaction on another thread than
-// the one that calls the reactor, so one lock is enough.
-class Watches {
+// The devices on the list, and the calls of ListAndWatch.
+class Offer {
  public:
-  using Reactor = grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>;
+  Offer() { Publish({}); }
 
   void Publish(const std::vector<Device>& devices) {
     const std::lock_guard lock(mutex_);
     devices_ = devices;
-    list_ = ToMessage(devices);
-    for (Watch* watch : watches_) watch->Send(list_);
+    watches_.Publish(ToMessage(devices));
   }
 
-  Reactor* Open(grpc::CallbackServerContext& call) {
-    const std::lock_guard lock(mutex_);
-    auto* watch = new Watch(*this, call);  // deletes itself in OnDone
-    if (stage_ == Stage::kStopping) {
-      watch->Close(Stopping());
-    } else {
-      watches_.insert(watch);
-      watch->Send(list_);
-    }
-    return watch;
-  }
-
-  void End() {
-    const std::lock_guard lock(mutex_);
-    stage_ = Stage::kStopping;
-    for (Watch* watch : watches_) watch->End();
-    watches_.clear();
-  }
+  grpc::ServerWriteReactor<List>* Open(grpc::CallbackServerContext& call) { return watches_.Open(call); }
+  void End() { watches_.End(); }
 
   // Whether all devices of `request` can be given away.
   grpc::Status Check(const v1beta1::AllocateRequest& request) const {
@@ -116,67 +95,16 @@ class Watches {
   }
 
  private:
-  // One call. All but its reactions are called with the lock held.
-  class Watch final : public Reactor {
-   public:
-    Watch(Watches& watches, grpc::CallbackServerContext& call) : watches_(watches), call_(call) {}
-
-    void Send(List list) {
-      next_ = std::move(list);
-      Write();
-    }
-    void Close(const grpc::Status& status) {
-      if (std::exchange(call_is_, Call::kEnded) == Call::kOpen) Finish(status);
-    }
-    void End() {
-      if (writing_ == nullptr) return Close(Stopping());
-      call_.TryCancel();  // the kubelet may never read what is under way
-    }
-
-    void OnWriteDone(bool ok) override {
-      const std::lock_guard lock(watches_.mutex_);
-      writing_.reset();
-      if (ok) return Write();
-      Close(grpc::Status::CANCELLED);
-    }
-    void OnCancel() override {
-      const std::lock_guard lock(watches_.mutex_);
-      Close(grpc::Status::CANCELLED);
-    }
-    void OnDone() override {
-      {
-        const std::lock_guard lock(watches_.mutex_);
-        watches_.watches_.erase(this);
-      }
-      delete this;
-    }
-
-   private:
-    void Write() {
-      if (call_is_ == Call::kEnded || writing_ != nullptr || next_ == nullptr) return;
-      writing_ = std::move(next_);
-      StartWrite(writing_.get());
-    }
-
-    Watches& watches_;
-    grpc::CallbackServerContext& call_;
-    List writing_;
-    List next_;  // replaced by the newest while a write is under way
-    enum class Call { kOpen, kEnded } call_is_ = Call::kOpen;
-  };
-
   mutable std::mutex mutex_;
   std::vector<Device> devices_;
-  List list_ = ToMessage(devices_);
-  std::set<Watch*> watches_;
-  enum class Stage { kServing, kStopping } stage_ = Stage::kServing;
+  Watches<List> watches_{"the device plugin"};
 };
 
 // Allocate may take a while, so it runs on threads of this server and not on those that all servers of the process share.
 class Service final
     : public v1beta1::DevicePlugin::WithCallbackMethod_ListAndWatch<v1beta1::DevicePlugin::Service> {
  public:
-  Service(Watches& watches, Answers answers) : watches_(watches), answers_(std::move(answers)) {}
+  Service(Offer& offer, Answers answers) : offer_(offer), answers_(std::move(answers)) {}
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
                                       v1beta1::DevicePluginOptions* response) override {
@@ -184,13 +112,14 @@ class Service final
     return grpc::Status::OK;
   }
 
-  Watches::Reactor* ListAndWatch(grpc::CallbackServerContext* call, const v1beta1::Empty*) override {
-    return watches_.Open(*call);
+  grpc::ServerWriteReactor<List>* ListAndWatch(grpc::CallbackServerContext* call,
+                                               const v1beta1::Empty*) override {
+    return offer_.Open(*call);
   }
 
   grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
                         v1beta1::AllocateResponse* response) override {
-    if (const grpc::Status status = watches_.Check(*request); !status.ok()) return status;
+    if (const grpc::Status status = offer_.Check(*request); !status.ok()) return status;
     for (const auto& container : request->container_requests()) {
       const auto allocation = answers_.allocate(Sorted(container.devices_ids()));
       if (!allocation) return {grpc::StatusCode::FAILED_PRECONDITION, allocation.error().message};
@@ -233,17 +162,17 @@ class Service final
     return first;
   }
 
-  Watches& watches_;
+  Offer& offer_;
   const Answers answers_;
 };
 
 }  // namespace
 
 struct DevicePlugin::Parts {
-  Parts(SocketFile socket, Answers answers) : file(std::move(socket)), service(watches, std::move(answers)) {}
+  Parts(SocketFile socket, Answers answers) : file(std::move(socket)), service(offer, std::move(answers)) {}
 
   std::optional<SocketFile> file;  // none: stopped
-  Watches watches;
+  Offer offer;
   Service service;
   std::unique_ptr<grpc::Server> server;
 };
@@ -275,7 +204,7 @@ Result<std::unique_ptr<DevicePlugin>> DevicePlugin::Start(const std::string& soc
 }
 
 void DevicePlugin::Publish(const std::vector<Device>& devices) {
-  parts_->watches.Publish(devices);
+  parts_->offer.Publish(devices);
 }
 
 bool DevicePlugin::IsReachable() const {
@@ -284,7 +213,7 @@ bool DevicePlugin::IsReachable() const {
 
 void DevicePlugin::Stop() {
   parts_->file.reset();
-  parts_->watches.End();
+  parts_->offer.End();
   parts_->server->Shutdown(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(kAnswerTime, GPR_TIMESPAN)));
 }

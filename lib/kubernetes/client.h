@@ -26,7 +26,7 @@ struct Request {
   std::string method = "GET";
   std::string path;                         // with its query
   std::string accept = "application/json";  //
-  std::string body;                         // of PATCH and POST
+  std::string body;                         // "" of GET
   std::string content_type = "application/json";
   Clock::duration limit = std::chrono::seconds(30);  // the longest time that the answer may take, all of it
   Clock::duration silence{};            // the longest time without a byte of it; zero: as long as `limit`

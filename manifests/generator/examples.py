@@ -86,8 +86,9 @@ def _job(site: Site, rails: tuple[Rail, ...]) -> str:
     return "---\n".join([service(site, about)] + [job_of_node(site, rails, rank) for rank in range(site.job_nodes)])
 
 
-def job_of_node(site: Site, rails: tuple[Rail, ...], rank: int, near: str = "") -> str:
-    """`near`: what a podAffinity asks for, as text."""
+def job_of_node(site: Site, rails: tuple[Rail, ...], rank: int, near: str = "", claim: str = "") -> str:
+    """`near`: what a podAffinity asks for, as text. `claim`: the template of the claim by which its pod gets devices; "": by resources."""
+    claims = f"resourceClaims:\n  - {{ name: {claim}, resourceClaimTemplateName: {claim} }}\n" if claim else ""
     return f"""apiVersion: batch/v1
 kind: Job
 metadata:
@@ -109,14 +110,15 @@ spec:
           requiredDuringSchedulingIgnoredDuringExecution:
             - topologyKey: kubernetes.io/hostname
               labelSelector: {{ matchLabels: {{ app: trainer }} }}
-{indented(trainer(site, rails, str(rank), "trainer-0.trainer"), 6)}"""
+{indented(claims + trainer(site, rails, str(rank), "trainer-0.trainer", claim), 6)}"""
 
 
-def trainer(site: Site, rails: tuple[Rail, ...], rank: str, master: str) -> str:
+def trainer(site: Site, rails: tuple[Rail, ...], rank: str, master: str, claim: str = "") -> str:
     """Containers and volumes of a pod that takes part in a training; `rank` and `master` as the shell reads them."""
     run = HCA + f"""exec torchrun --nnodes={site.job_nodes} --node-rank={rank} --nproc-per-node={site.gpus} \\
   --master-addr={master} --master-port=29500 /workspace/train.py
 """
+    asked = f"resources:\n  claims: [{{ name: {claim} }}]\n" if claim else resources(site, rails, f"nvidia.com/gpu: {site.gpus}, ")
     return f"""containers:
   - name: trainer
     image: {site.job_image}
@@ -127,7 +129,7 @@ def trainer(site: Site, rails: tuple[Rail, ...], rank: str, master: str) -> str:
 {indented(run, 8)}    env:
 {indented(NCCL, 6)}    securityContext:
       capabilities: {{ add: ["IPC_LOCK"] }}  # RDMA pins memory
-{indented(resources(site, rails, f"nvidia.com/gpu: {site.gpus}, "), 4)}    volumeMounts:
+{indented(asked, 4)}    volumeMounts:
       - {{ name: shm, mountPath: /dev/shm }}
 volumes:
   - name: shm  # for the processes of a node among themselves

@@ -1,5 +1,5 @@
 """An API server as far as raild needs one, at the same address of every node's loopback: namespaces with versions and watches, the
-node's condition, events. For a real one see the cluster tier.
+node's condition, events, ResourceSlices. For a real one see the cluster tier.
 
 Use:     with ApiServer(lab.nodes) as api:
              api.label("tenant-a", "red");  ... node.json: "kubernetes": {"api": api.url} ...;  api.conditions["n1"]
@@ -23,6 +23,7 @@ from railcni_lab.layout import Host
 
 PORT = 8001
 KEY = "railcni.io/tenant"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 
 
 class ApiServer:
@@ -37,6 +38,7 @@ class ApiServer:
         self.conditions: dict[str, dict[str, Any]] = {}
         self.labels: dict[str, dict[str, str]] = {}  # of nodes
         self.events: list[dict[str, Any]] = []
+        self.slices: dict[str, dict[str, Any]] = {}  # of devices, by name
         self.requests: list[str] = []
         self.away = False
         self.ended = False
@@ -136,7 +138,12 @@ class ApiServer:
                     name = url.path.rpartition("/")[2]
                     with api.news:
                         labels = dict(api.labels.get(name, {}))
-                    self._answer(200, {"kind": "Node", "metadata": {"name": name, "labels": labels}})
+                    self._answer(200, {"kind": "Node", "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels}})
+                elif url.path == "/apis/resource.k8s.io":
+                    self._answer(200, {"kind": "APIGroup", "versions": [{"version": "v1"}]})
+                elif url.path.startswith(SLICES):
+                    with api.news:
+                        self._answer(200, {"kind": "ResourceSliceList", "items": list(api.slices.values())})
                 elif query.get("watch") == "true":
                     self._watch(int(query["resourceVersion"]))
                 else:
@@ -181,8 +188,28 @@ class ApiServer:
             def do_POST(self) -> None:  # noqa: N802
                 if self._begin():
                     body = self._body()
+                    if self.path.startswith(SLICES):
+                        self._store(body)
+                        return
                     with api.news:
                         api.events.append(body)
                     self._answer(201, {})
+
+            def do_PUT(self) -> None:  # noqa: N802
+                if self._begin():
+                    self._store(self._body())
+
+            def _store(self, piece: dict[str, Any]) -> None:
+                with api.news:
+                    api.version += 1
+                    piece["metadata"] |= {"uid": f"uid-{piece['metadata']['name']}", "resourceVersion": str(api.version)}
+                    api.slices[piece["metadata"]["name"]] = piece
+                self._answer(201, piece)
+
+            def do_DELETE(self) -> None:  # noqa: N802
+                if self._begin():
+                    with api.news:
+                        api.slices.pop(urlsplit(self.path).path.rpartition("/")[2], None)
+                    self._answer(200, {})
 
         return Handler

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from api_server import ApiServer
 from cables import HEAD, SECONDS, SETTLED, all_findings, built, findings, found_on, plugged, seen, units
 from conftest import lab_of_its_own
-from railcni_lab import cabling, daemons, kernel
+from railcni_lab import cabling, daemons, kernel, pods
 from railcni_lab.layout import MTU, Host, Node, Shape, uplink, write_json
 from tables import Tables
 from world import World, eventually
@@ -165,18 +166,23 @@ def test_leaves_that_restart_are_no_finding_and_keep_the_unit(world: World, tabl
     assert not false
 
 
+def start_with(world: World, node: Node, keys: dict[str, Any]) -> None:
+    """raild anew, with these keys more, as in a pod that knows its node."""
+    write_json(node.config_file, json.loads(node.config_file.read_text()) | keys)
+    os.environ["NODE_NAME"] = node.name
+    try:
+        daemons.restart_raild(world.lab, node)
+    finally:
+        del os.environ["NODE_NAME"]
+
+
 @contextmanager
 def labelled(world: World, node: Node) -> Iterator[ApiServer]:
     """raild writes labels on the node, and takes them away when node.json asks for none."""
     with ApiServer(world.lab.nodes()) as api:
         api.labels[node.name] = {"theirs": "stays"}
         before = node.config_file.read_text()
-        write_json(node.config_file, json.loads(before) | {"kubernetes": {"api": api.url}, "topology": {"labels": {}}})
-        os.environ["NODE_NAME"] = node.name
-        try:
-            daemons.restart_raild(world.lab, node)
-        finally:
-            del os.environ["NODE_NAME"]
+        start_with(world, node, {"kubernetes": {"api": api.url}, "topology": {"labels": {}}})
         yield api
         without = json.loads(before) | {"kubernetes": {"api": api.url}}
         write_json(node.config_file, without)  # taken at once, in the process that knows the node's name
@@ -201,6 +207,46 @@ def test_a_node_that_moves_has_the_labels_of_the_other_unit(world: World, tables
             tables.row("topology", HEAD, ("n2 moved to the other unit: its labels", moved["railcni.io/su"],
                                           f"{time.monotonic() - started:.1f}", "none"))
         eventually("its labels as before", lambda: api.labels[node.name], lambda found: found == labels, 30)
+
+
+def test_claims_can_ask_for_what_a_node_has_and_not_for_what_is_broken(world: World) -> None:
+    """raild as the node's DRA driver. No kubelet answers here: its folder is there."""
+    node, names = world.lab.find_node("n2"), units(world)
+    kubelet = node.root / "kubelet"
+    (kubelet / "plugins_registry").mkdir(parents=True)
+    before = node.config_file.read_text()
+
+    def devices(api: ApiServer) -> dict[str, dict[str, Any]]:
+        return {device["name"]: device for piece in api.slices.values() for device in piece["spec"]["devices"]}
+
+    def tainted(api: ApiServer) -> set[str]:
+        return {device["attributes"]["rail"]["string"] for device in devices(api).values() if device.get("taints")}
+
+    try:
+        with ApiServer([node]) as api:
+            start_with(world, node, {"kubernetes": {"api": api.url},
+                                     "kubelet": {"dra": True, "grace_s": 1, "folder": str(kubelet / "device-plugins")}})
+            shown = eventually("each rail's device", lambda: devices(api), lambda found: len(found) == 2, 60)
+            for device in shown.values():
+                rail = int(device["attributes"]["railNumber"]["int"])
+                assert device["attributes"]["leaf"]["string"] == world.lab.leaf(rail).router_id
+                assert device["attributes"]["su"]["string"] == names["n2"]
+            assert [piece["spec"]["nodeName"] for piece in api.slices.values()] == ["n2"]
+            eventually("the kubelet is told", lambda: list((kubelet / "plugins_registry").glob("rail.railcni.io-*-reg.sock")), bool, 60)
+            eventually("a pod has them by no claim", lambda: tainted(api), lambda rails: rails == {"rail0", "rail1"}, 60)
+            pods.delete(world.lab, "p2")
+            eventually("they are free", lambda: tainted(api), lambda rails: not rails, 60)
+            kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "down"])
+            eventually("rail1 is not for new pods", lambda: tainted(api), lambda rails: rails == {"rail1"}, 60)
+            kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "up"])
+            eventually("it is again", lambda: tainted(api), lambda rails: not rails, 60)
+    finally:
+        kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "up"])
+        node.config_file.write_text(before)
+        daemons.restart_raild(world.lab, node)
+        pods.add(world.lab, "p2", node.name, "tenant-a", [0, 1])
+        eventually("all as it was", lambda: [seen(world, n) for n in world.lab.nodes()],
+                   lambda all_seen: all(s == built(world) for s in all_seen), SETTLED)
 
 
 def test_a_node_that_moves_has_the_other_units_name(world: World, tables: Tables) -> None:

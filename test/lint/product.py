@@ -19,6 +19,7 @@ MAY_TELL_THE_TIME = {
     "cmd/raild/doctor.cc": "when the look was taken, for the view",
     "cmd/raild/workers/workers.cc": "the clock of the inspector, by which certificates hold",
     "cmd/raild/workers/report_worker.cc": "when the node's condition changed, and when an event happened, for people",
+    "cmd/raild/workers/claim_offers.cc": "since when a device is as healthy as it is, for people",
     "cmd/raild/metrics/page.cc": "the moment from which both ends of an age are counted, and which the page does not show",
     "cmd/raild/api/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",

@@ -38,7 +38,7 @@ def test_raild_accepts_the_configuration(tmp_path: Path) -> None:
     assert json.loads(ran.stdout)["kubernetes"] == {"tenants": True, "report": True}
 
 
-@pytest.mark.parametrize("folder", ["tenancy", "own-node", "network-types"])
+@pytest.mark.parametrize("folder", ["tenancy", "own-node", "own-node/slices", "network-types"])
 def test_each_policy_denies_and_is_bound(folder: str) -> None:
     objects = render(folder)
     policy = one(objects, "ValidatingAdmissionPolicy")
@@ -73,6 +73,38 @@ def test_raild_is_confined_to_the_node_of_its_token() -> None:
     assert nodes["expression"].count("'authentication.kubernetes.io/node-name'") == 2, "the token's claim, if it has one"
     assert nodes["expression"].endswith(": []"), "else no node"
     assert spec["validations"][0]["expression"] == "variables.nodes.size() == 1 && variables.nodes[0] == request.name"
+
+
+def test_a_dra_driver_writes_slices_of_its_own_node_and_driver_alone() -> None:
+    objects = render("overlays/dra")
+    [of_driver] = [r for r in one(objects, "ClusterRole")["rules"] if r["resources"] == ["resourceclaims/driver"]]
+    assert of_driver["resourceNames"] == ["rail.railcni.io"]
+    spec = one(render("own-node/slices"), "ValidatingAdmissionPolicy")["spec"]
+    [rule] = spec["matchConstraints"]["resourceRules"]
+    assert set(rule["operations"]) == {"CREATE", "UPDATE", "DELETE"}, "all that its role lets it change"
+    assert rule["resources"] == ["resourceslices"] and rule["apiVersions"] == ["v1", "v1beta1", "v1beta2"], "by whatever version it comes"
+    assert "variables.nodes.size() == 1" in spec["validations"][0]["expression"]
+    pod = one(objects, "DaemonSet")["spec"]["template"]["spec"]
+    mounts = {m["mountPath"] for m in pod["containers"][0]["volumeMounts"]}
+    assert {"/var/lib/kubelet/plugins/rail.railcni.io", "/var/lib/kubelet/plugins_registry", "/var/run/cdi"} <= mounts
+    assert pod["automountServiceAccountToken"] is True
+
+
+def test_each_rail_has_a_class_and_the_job_pairs_each_with_a_gpu() -> None:
+    classes = {o["metadata"]["name"]: o["spec"] for o in render("devices/8-rails/claims")}
+    for rail in range(8):
+        spec = classes[f"rail{rail}.railcni.io"]
+        assert spec["extendedResourceName"] == f"nvidia.com/rail{rail}"
+        assert spec["selectors"][0]["cel"]["expression"].endswith(f'["rail.railcni.io"].rail == "rail{rail}"')
+    objects = render("examples/job-claims")
+    devices = one(objects, "ResourceClaimTemplate")["spec"]["spec"]["devices"]
+    asked = {r["name"]: r["exactly"]["deviceClassName"] for r in devices["requests"]}
+    assert [c["requests"] for c in devices["constraints"]] == [[f"gpu-rail{rail}", f"rail{rail}"] for rail in range(8)]
+    assert {asked[name] for c in devices["constraints"] for name in c["requests"]} == set(classes) | {"gpu.nvidia.com"}
+    for job in (o for o in objects if o["kind"] == "Job"):
+        pod = job["spec"]["template"]["spec"]
+        assert pod["resourceClaims"] == [{"name": "rails", "resourceClaimTemplateName": one(objects, "ResourceClaimTemplate")["metadata"]["name"]}]
+        assert pod["containers"][0]["resources"] == {"claims": [{"name": "rails"}]}
 
 
 def test_a_network_of_ours_needs_the_right_to_use_its_type() -> None:

@@ -267,6 +267,12 @@ RIGHTS = {
         ("", "nodes", "get"), ("", "nodes", "patch"),             # raild --print-node-object; topology.labels
         ("", "nodes/status", "patch"),                            # kubernetes.report: the condition railcni.io/rails
         ("", "events", "create")},                                # kubernetes.report: a rail that is down, an ADD that failed
+    ("overlays/dra", "ClusterRole", "railcni-raild-dra"): {
+        *(("resource.k8s.io", "resourceslices", verb) for verb in ("list", "create", "update", "delete")),  # devices of the node
+        ("resource.k8s.io", "resourceclaims", "get"),                                                      # what a claim has got
+        ("resource.k8s.io", "resourceclaims/status", "patch"),                                             # what its pod has got
+        ("resource.k8s.io", "resourceclaims/driver", "associated-node:patch"),                             # the same, from Kubernetes 1.36
+        ("", "nodes", "get")},                                                                             # whose the slices are
     ("tenancy/example", "ClusterRole", "tenant-team-a"): {("railcni.io", "tenants", "use")},  # people, whom the policy asks for it
 }
 

@@ -18,7 +18,10 @@ BUILT_IN = {("v1", kind) for kind in ("Namespace", "ServiceAccount", "ConfigMap"
     ("rbac.authorization.k8s.io/v1", "ClusterRole"), ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")}
 
 # Kubernetes 1.30 or newer, and so in folders of their own that nothing else needs.
-NEWER = {(folder, kind) for folder in ("tenancy", "own-node", "network-types") for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")}
+NEWER = {(folder, kind) for folder in ("tenancy", "own-node", "own-node/slices", "network-types")
+         for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")}
+# Kubernetes 1.34 or newer.
+NEWER |= {(f"devices/{size}-rails/claims", "DeviceClass") for size in (2, 4, 8)} | {("examples/job-claims", "ResourceClaimTemplate")}
 
 
 def sources(*suffixes: str) -> str:

@@ -13,8 +13,6 @@
 namespace rail::raild {
 namespace {
 
-using engine::Part;
-
 constexpr std::chrono::seconds kAnswerTime{5};  // the kubelet calls the plugin before it answers
 
 std::string NewInstance() {
@@ -22,53 +20,36 @@ std::string NewInstance() {
   return std::to_string(random()) + std::to_string(random());
 }
 
-bool IsLookedAt(const engine::NodeView& view, const engine::PartId& part) {
-  return std::ranges::find(view.health, part, &engine::Health::part) != view.health.end();
-}
-
-bool IsWhole(const engine::NodeView& view) {
-  const auto is_looked_at = [&](const engine::RailView& rail) {
-    return IsLookedAt(view, {Part::kRail, rail.rail.name});
-  };
-  return !view.rails.empty() && std::ranges::all_of(view.rails, is_looked_at) &&
-         IsLookedAt(view, Part::kBgpSessions);
-}
-
 }  // namespace
 
 DeviceOffers::DeviceOffers(const config::NodeConfig& config, const engine::ViewPublisher& views,
-                           sriov::Sysfs sysfs, std::string device_info, LibraryFiles* libraries, See see)
+                           sriov::Sysfs sysfs, std::string device_info, LibraryFiles* libraries,
+                           RailPools::See see)
     : config_(config),
       views_(views),
       sysfs_(std::move(sysfs)),
       device_info_(std::move(device_info)),
       libraries_(libraries),
-      see_(std::move(see)),
+      pools_(config, views, std::move(see)),
       instance_(NewInstance()) {
   for (const config::Rail& rail : config.rails) {
-    offers_.push_back({.rail = rail,
-                       .resource = config.kubelet.ResourceOf(rail),
-                       .pool = kubelet::DevicePool(std::chrono::seconds(config.kubelet.grace_s))});
+    offers_.push_back({.rail = rail, .resource = config.kubelet.ResourceOf(rail)});
   }
 }
 
 std::optional<Deadline> DeviceOffers::Look(Deadline now) {
-  const auto view = views_.Current();
-  looked_ = looked_ || IsWhole(*view);
-  if (!looked_) return {};
-  auto seen = see_(*view);
-  std::optional<Deadline> again;
+  const RailPools::Looked looked = pools_.Look(now);
   for (Offer& offer : offers_) {
-    const auto look = offer.pool.See(seen[offer.rail.name], now);
-    if (look.changed && offer.plugin) offer.plugin->Publish(look.devices);
-    again = Earlier(again, look.look_again);
+    const bool has_changed = std::ranges::find(looked.changed, &offer.rail) != looked.changed.end();
+    if (has_changed && offer.plugin) offer.plugin->Publish(pools_.Of(offer.rail));
   }
-  return again;
+  return looked.again;
 }
 
 Status DeviceOffers::Serve() {
   struct stat socket{};
-  if (!looked_ || ::stat((config_.kubelet.folder + "/kubelet.sock").c_str(), &socket) != 0) return {};
+  if (!pools_.has_looked() || ::stat((config_.kubelet.folder + "/kubelet.sock").c_str(), &socket) != 0)
+    return {};
   const KubeletId kubelet{socket.st_ino, socket.st_ctim.tv_sec * 1'000'000'000 + socket.st_ctim.tv_nsec};
   Status served;
   for (Offer& offer : offers_) {
@@ -106,7 +87,7 @@ Status DeviceOffers::Start(Offer& offer) {
                [this](const auto& available, const auto& must_include, size_t size) {
                  return PreferFree(*views_.Current(), available, must_include, size);
                }}));
-  offer.plugin->Publish(offer.pool.devices());
+  offer.plugin->Publish(pools_.Of(offer.rail));
   return {};
 }
 
@@ -124,21 +105,6 @@ Result<kubelet::Allocation> DeviceOffers::Allocate(const Offer& offer,
                  folder.error().message);
   }
   return allocation;
-}
-
-std::vector<DeviceOffers::Count> DeviceOffers::counts() const {
-  std::vector<Count> counts;
-  for (const Offer& offer : offers_) {
-    Count& count = counts.emplace_back(Count{.rail = offer.rail.name});
-    count.devices = static_cast<uint32_t>(offer.pool.devices().size());
-    for (const kubelet::Device& device : offer.pool.devices()) {
-      if (device.healthy)
-        ++count.healthy;
-      else if (count.problem.empty())
-        count.problem = device.id + ": " + device.reason;
-    }
-  }
-  return counts;
 }
 
 }  // namespace rail::raild

@@ -184,7 +184,7 @@ TEST_F(DeviceOffersTest, AFaultReachesTheKubeletAfterTheGracePeriodAndItsEndAtOn
   EXPECT_EQ(offers->counts()[0].healthy, 2U);
   EXPECT_EQ(offers->Look(begin + 1s + kGrace), std::nullopt);
   EXPECT_TRUE(Has("rail0", 1, 1));
-  const DeviceOffers::Count count = offers->counts()[0];
+  const RailPools::Count count = offers->counts()[0];
   EXPECT_EQ(count.rail, "rail0");
   EXPECT_EQ(count.devices, 2U);
   EXPECT_EQ(count.healthy, 1U);

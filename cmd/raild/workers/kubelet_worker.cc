@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cmd/raild/api/hardware.h"
+#include "cmd/raild/modes.h"
 #include "cmd/raild/workers/rail_states.h"
 #include "lib/base/log.h"
 
@@ -42,12 +43,37 @@ KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Dep
       views_(views),
       node_status_(node_status),
       libraries_(std::filesystem::path(paths.socket).parent_path() / "libs"),
-      offers_(config, views, sriov::Sysfs(paths.sysfs), kDeviceInfo,
-              config.kubelet.libraries ? &libraries_ : nullptr,
-              [this](const engine::NodeView& view) { return See(view); }) {}
+      claims_folder_(std::filesystem::path(paths.state_file).parent_path() / "claims") {}
+
+Status KubeletWorker::Open() {
+  RAIL_TRY(worker_.Open());
+  if (!IsWanted()) return {};
+  LibraryFiles* libraries = config_.kubelet.libraries ? &libraries_ : nullptr;
+  const sriov::Sysfs sysfs(hardware_.sysfs);
+  const RailPools::See see = [this](const engine::NodeView& view) { return See(view); };
+  if (!config_.kubelet.dra) {
+    offers_ = std::make_unique<DeviceOffers>(config_, views_, sysfs, kDeviceInfo, libraries, see);
+    return {};
+  }
+  RAIL_ASSIGN_AS(std::string node, NodeName(), "kubelet.dra of node.json is true");
+  RAIL_ASSIGN_AS(const kubernetes::Endpoint endpoint,
+                 kubernetes::FindEndpoint(config_.kubernetes, kubernetes::Environment::OfProcess()),
+                 "kubelet.dra of node.json is true");
+  server_ =
+      std::make_unique<ResourceWorker>(endpoint, std::move(node), std::string("raild/") + RAILCNI_VERSION);
+  RAIL_TRY(server_->Open());
+  const std::filesystem::path folder(config_.kubelet.folder);
+  auto claims = std::make_unique<ClaimOffers>(
+      config_, views_, sysfs, ClaimOffers::Folders{.kubelet = folder.parent_path(), .claims = claims_folder_},
+      libraries, *server_, see);
+  claims_ = claims.get();
+  offers_ = std::move(claims);
+  return {};
+}
 
 void KubeletWorker::Start() {
-  if (!config_.kubelet.device_plugin) return;
+  if (!IsWanted()) return;
+  if (server_) server_->Start();
   worker_.Start([this] {
     WatchKubelet();
     Look();
@@ -59,10 +85,16 @@ void KubeletWorker::Start() {
   });
 }
 
+void KubeletWorker::Stop() {
+  worker_.Stop();
+  if (server_) server_->Stop();
+}
+
 void KubeletWorker::ViewChanged() {
-  if (!config_.kubelet.device_plugin) return;
+  if (!IsWanted()) return;
   worker_.loop().Post([this] {
     WriteLibraries();  // at once: the pod's containers start after its ADD
+    TellOfClaims();
     worker_.Soon(Kind::kLook, [this] { Look(); }, kGather);
   });
 }
@@ -70,13 +102,16 @@ void KubeletWorker::ViewChanged() {
 std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engine::NodeView& view) {
   std::map<std::string, std::string> problems;
   for (const kubernetes::RailState& rail : RailStates(view)) problems[rail.name] = rail.problem;
-  auto given = GivenTo(hardware_.pods(After(kPodsTime)));
+  auto given = claims_ ? std::nullopt : GivenTo(hardware_.pods(After(kPodsTime)));
   engine::Connections connections(deps_.openers(config_), After(engine::kRoundLimit));
   const sriov::Sysfs sysfs(hardware_.sysfs);
   std::map<std::string, std::vector<kubelet::Seen>> seen;
   for (const config::Rail& rail : config_.rails) {
     DeviceFacts facts{.problem = problems[rail.name], .view = view, .given = {}, .can_attach = {}};
-    if (given) facts.given = (*given)[config_.kubelet.ResourceOf(rail)];
+    if (claims_)
+      facts.given = claims_->Given(view);
+    else if (given)
+      facts.given = (*given)[config_.kubelet.ResourceOf(rail)];
     facts.can_attach = [&](const std::string& id) -> Status {
       RAIL_ASSIGN(device::Backend * devices, connections.Devices());
       RAIL_ASSIGN(const device::Device device, devices->Find(rail, id));
@@ -101,20 +136,29 @@ void KubeletWorker::WriteLibraries() {
   const Status written = libraries_.Write(*view, [&](const inspect::LibsQuestion& question) {
     return inspect::AskLibs(question, *view, config_, hardware, After(kPodsTime));
   });
-  const std::string problem = written ? std::string() : written.error().message;
-  if (problem != std::exchange(libraries_problem_, problem) && !problem.empty())
-    log::Warning("a pod's files for NCCL and UCX are not written: {}", problem);
+  Note(written, libraries_problem_, "a pod's files for NCCL and UCX are not written");
+}
+
+void KubeletWorker::TellOfClaims() {
+  if (claims_) Note(claims_->ViewChanged(), claims_problem_, "what a pod's claim has become is not told");
+}
+
+void KubeletWorker::Note(const Status& done, std::string& problem, const char* what) {
+  std::string now = done ? std::string() : done.error().message;
+  if (now != problem && !now.empty()) log::Warning("{}: {}", what, now);
+  problem = std::move(now);
 }
 
 void KubeletWorker::Look() {
   WriteLibraries();
-  worker_.RetryAt(offers_.Look(Clock::now()), [this] { Look(); });
+  TellOfClaims();
+  worker_.RetryAt(offers_->Look(Clock::now()), [this] { Look(); });
   Serve();
   Tell();
 }
 
 void KubeletWorker::Serve() {
-  const Status served = offers_.Serve();
+  const Status served = offers_->Serve();
   node_status_.Note(engine::Part::kKubelet, served);
   worker_.loop().Cancel(again_);
   again_ = served ? 0 : worker_.loop().After(kRetry, [this] { Serve(); });
@@ -122,7 +166,7 @@ void KubeletWorker::Serve() {
 
 void KubeletWorker::Tell() {
   bool changed = false;
-  for (const DeviceOffers::Count& count : offers_.counts()) {
+  for (const RailPools::Count& count : offers_->counts()) {
     const bool here = node_status_.ChangeRail(count.rail, [&](v1::Rail& seen) {
       seen.set_offers_devices(true);
       seen.set_devices(count.devices);

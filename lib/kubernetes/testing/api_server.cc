@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace rail::kubernetes::testing {
 namespace {
@@ -45,8 +46,12 @@ std::string Problem(int code, const std::string& message) {
 
 }  // namespace
 
-ApiServer::ApiServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+ApiServer::ApiServer(Handler handler, uint16_t port)
+    : handler_(std::move(handler)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const int on = 1;  // also while connections of an earlier server on the port end
+  (void)::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
+  address.sin_port = htons(port);
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
@@ -110,6 +115,10 @@ void ApiServer::Serve(int fd) {
     seen_.push_back(request);
     news_.notify_all();
     const Reply reply = AnswerTo(request);
+    if (reply.status < 0) {
+      ::shutdown(fd, SHUT_RDWR);
+      break;
+    }
     if (reply.status == 0) {
       Watch(fd, std::strtoull(Parameter(request.path, "resourceVersion").c_str(), nullptr, 10), lock);
       break;
@@ -131,6 +140,7 @@ ApiServer::Reply ApiServer::AnswerTo(const Seen& request) {
     --instead->times;
     return instead->reply;
   }
+  if (auto reply = handler_ ? handler_(request) : std::nullopt) return *std::move(reply);
   if (!request.path.starts_with("/api/v1/namespaces?")) {
     if (request.method == "GET") return {404, Problem(404, "not found"), ""};
     return {request.method == "POST" ? 201 : 200, "{}", ""};

@@ -34,11 +34,15 @@ class ApiServer {
     std::string headers;  // lines with \r\n
   };
 
-  ApiServer();
+  // Answers in the place of the server what it knows. `status` -1: it hangs up.
+  using Handler = std::function<std::optional<Reply>(const Seen&)>;
+
+  explicit ApiServer(Handler handler = {}, uint16_t port = 0);  // 0: any port
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
+  uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
   // Each is a new version, which watches hear of. `created`: as creationTimestamp.
@@ -70,6 +74,7 @@ class ApiServer {
   std::string Text(const std::string& name) const;
   void Changed(const std::string& type, const std::string& object);
 
+  const Handler handler_;
   Fd listener_;
   uint16_t port_ = 0;
   mutable std::mutex mutex_;
