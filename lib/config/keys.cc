@@ -191,7 +191,7 @@ bool IsResourceOfRails(std::string_view text) {
   longest.index = kLastRailIndex;
   const std::string name = Kubelet{.resource = std::string(text)}.ResourceOf(longest);
   const size_t slash = name.find('/');
-  if (slash == std::string::npos || slash > kLongestDomain || !IsLabelKey(name)) return false;
+  if (slash > kLongestDomain || !IsLabelKey(name)) return false;  // also without a slash
   return !name.substr(0, slash).ends_with("kubernetes.io") && !name.starts_with("requests.");
 }
 
