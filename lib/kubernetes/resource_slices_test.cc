@@ -103,7 +103,8 @@ TEST(SlicesOf, Have64DevicesEach) {
     }
     EXPECT_EQ(device, devices) << "none is lost";
   }
-  EXPECT_EQ(SlicesOf(PoolOf(Devices(64 * 17)), "u", 1).rbegin()->first, "railcni-n1-10") << "hexadecimal";
+  EXPECT_EQ(SlicesOf(PoolOf(Devices(size_t{64} * 17)), "u", 1).rbegin()->first, "railcni-n1-10")
+      << "hexadecimal";
 }
 
 TEST(CheckPool, RefusesWhatTheServerWouldRefuse) {

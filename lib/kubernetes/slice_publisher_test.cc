@@ -46,7 +46,7 @@ Pool Large(const std::string& driver = kDriver, const std::string& node = "n1") 
   return pool;
 }
 
-void Taint16(Pool& pool, size_t rail, std::vector<Taint> taints) {
+void Taint16(Pool& pool, size_t rail, const std::vector<Taint>& taints) {
   for (size_t i = 0; i < 16; ++i) pool.devices[rail * 16 + i].taints = taints;
 }
 

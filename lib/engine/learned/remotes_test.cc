@@ -10,7 +10,6 @@ namespace {
 
 using testing::Communities;
 using ::testing::ElementsAre;
-using testing::Family;
 using ::testing::HasSubstr;
 using testing::Ip;
 using ::testing::IsEmpty;
