@@ -102,6 +102,7 @@ void KubeletWorker::ViewChanged() {
 std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engine::NodeView& view) {
   std::map<std::string, std::string> problems;
   for (const kubernetes::RailState& rail : RailStates(view)) problems[rail.name] = rail.problem;
+  const auto of_claims = claims_ ? claims_->Given(view) : std::nullopt;  // reads each claim's record
   auto given = claims_ ? std::nullopt : GivenTo(hardware_.pods(After(kPodsTime)));
   engine::Connections connections(deps_.openers(config_), After(engine::kRoundLimit));
   const sriov::Sysfs sysfs(hardware_.sysfs);
@@ -109,7 +110,7 @@ std::map<std::string, std::vector<kubelet::Seen>> KubeletWorker::See(const engin
   for (const config::Rail& rail : config_.rails) {
     DeviceFacts facts{.problem = problems[rail.name], .view = view, .given = {}, .can_attach = {}};
     if (claims_)
-      facts.given = claims_->Given(view);
+      facts.given = of_claims;
     else if (given)
       facts.given = (*given)[config_.kubelet.ResourceOf(rail)];
     facts.can_attach = [&](const std::string& id) -> Status {
