@@ -16,7 +16,7 @@ import pytest
 from api_server import ApiServer
 from cables import HEAD, SECONDS, SETTLED, all_findings, built, findings, found_on, plugged, seen, units
 from conftest import lab_of_its_own
-from railcni_lab import cabling, daemons, kernel, pods
+from railcni_lab import cabling, daemons, kernel, pods, vty
 from railcni_lab.layout import MTU, Host, Node, Shape, uplink, write_json
 from tables import Tables
 from world import World, eventually
@@ -212,7 +212,8 @@ def test_a_node_that_moves_has_the_labels_of_the_other_unit(world: World, tables
 def test_claims_can_ask_for_what_a_node_has_and_not_for_what_is_broken(world: World) -> None:
     """raild as the node's DRA driver. No kubelet answers here: its folder is there."""
     node, names = world.lab.find_node("n2"), units(world)
-    kubelet = node.root / "kubelet"
+    leaf, kubelet = world.lab.leaf(1), node.root / "kubelet"
+    port = ["ip", "-n", leaf.namespace, "link", "set", node.name]  # raild sets its own end up again
     (kubelet / "plugins_registry").mkdir(parents=True)
     before = node.config_file.read_text()
 
@@ -236,12 +237,14 @@ def test_claims_can_ask_for_what_a_node_has_and_not_for_what_is_broken(world: Wo
             eventually("a pod has them by no claim", lambda: tainted(api), lambda rails: rails == {"rail0", "rail1"}, 60)
             pods.delete(world.lab, "p2")
             eventually("they are free", lambda: tainted(api), lambda rails: not rails, 60)
-            kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "down"])
+            kernel.run([*port, "down"])
             eventually("rail1 is not for new pods", lambda: tainted(api), lambda rails: rails == {"rail1"}, 60)
-            kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "up"])
+            # A leaf of FRRouting 8.4 that hears of a link's end and its return at once may leave the session Idle for ever.
+            eventually("the leaf has seen it, too", lambda: vty.sessions(leaf.frr_dir)[node.name], lambda s: s != "Established", 60)
+            kernel.run([*port, "up"])
             eventually("it is again", lambda: tainted(api), lambda rails: not rails, 60)
     finally:
-        kernel.run(["ip", "-n", node.namespace, "link", "set", uplink(1), "up"])
+        kernel.run([*port, "up"])
         node.config_file.write_text(before)
         daemons.restart_raild(world.lab, node)
         pods.add(world.lab, "p2", node.name, "tenant-a", [0, 1])
