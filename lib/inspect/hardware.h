@@ -23,8 +23,12 @@ namespace rail::inspect {
 struct Hardware {
   std::string sysfs;   // "/sys"
   std::string nvidia;  // "/proc/driver/nvidia"
+  // The folders of pods' library files: "/run/railcni/libs".
+  std::string libraries;
   // As kubelet::ListPodDevices.
   std::function<Result<std::vector<pcie::PodDevices>>(Deadline)> pods;
+  // As kubelet::ListAllocatable.
+  std::function<Result<pcie::ResourceDevices>(Deadline)> allocatable;
 };
 
 using GpusOfPods = std::map<pcie::PodName, std::vector<std::string>>;
@@ -32,6 +36,7 @@ using GpusOfPods = std::map<pcie::PodName, std::vector<std::string>>;
 struct Machinery {
   pcie::Machine machine;
   std::vector<pcie::PodDevices> pods;  // as the kubelet says; {}: it does not answer, or there is none
+  pcie::ResourceDevices allocatable;   // for the doctor alone; {}: as above
   Result<GpusOfPods> gpus_of_pods = GpusOfPods();  // none on a node without GPUs
 };
 Machinery LookAtMachinery(const config::NodeConfig& config, const Hardware& hardware, Deadline until);
@@ -53,5 +58,13 @@ struct LibsAnswer {
 // into the namespace.
 Result<LibsAnswer> AskLibs(const LibsQuestion& question, const engine::NodeView& view,
                            const config::NodeConfig& config, const Hardware& hardware, Deadline until);
+
+// The attachment's interface, as the sysfs of the pod's namespace shows it.
+libs::Port PortOf(const sriov::Sysfs& inside, const config::Rail& rail, const state::Attachment& a);
+
+// Which GIDs of the attachment's addresses are not where its library files below `libraries` have them (libs::MovedGids). {}: none, or
+// there are no such files. Errors: of the look into the namespace.
+Result<std::vector<std::string>> LookAtGids(const std::string& libraries, const config::Rail& rail,
+                                            const state::Attachment& a);
 
 }  // namespace rail::inspect

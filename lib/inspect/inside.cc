@@ -48,7 +48,7 @@ Result<std::vector<Deviation>> LookAtDevice(engine::Connections& connections, co
   return found;
 }
 
-void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, Deadline until) {
+void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, const std::string& libraries, Deadline until) {
   engine::Connections connections(deps.openers(facts.config), until);
   const auto store = deps.open_store();
   std::vector<const AttachmentView*> pods;
@@ -79,7 +79,13 @@ void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, Deadline until) {
         all.insert(all.end(), found->begin(), found->end());
       }
     }
-    ++(inside && device ? facts.pods.looked : facts.pods.not_looked);
+    auto gids = LookAtGids(libraries, *rail, attachment);
+    if (!gids) {
+      if (!facts.pods.error) facts.pods.error = gids.error();
+    } else if (!gids->empty()) {
+      facts.pods.moved_gids[attachment.id] = std::move(*gids);
+    }
+    ++(inside && device && gids ? facts.pods.looked : facts.pods.not_looked);
   }
 }
 

@@ -1,7 +1,7 @@
 // The inside of a pod, and its device, compared with what its ADD has made: what only a look into the pod's namespace can tell.
 //
 // Use:      RAIL_ASSIGN(const auto differs, LookInside(connections, rail, attachment, steps));    // {}: as ADD made it
-//           LookIntoPods(facts, deps, After(2s));                            // all of them, for the doctor
+//           LookIntoPods(facts, deps, "/run/railcni/libs", After(2s));       // all of them, for the doctor
 // Threads:  any; each look works on a thread of its own inside the pod
 // Source:   lib/podnet/README.md (what is in a pod, and why)
 #pragma once
@@ -26,8 +26,9 @@ Result<std::vector<podnet::Deviation>> LookAtDevice(engine::Connections& connect
                                                     const state::Attachment& attachment,
                                                     const std::vector<state::Step>& steps);
 
-// Looks into the pods of all attachments that are ready until `until`, and counts those that it had no time for.
-void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, Deadline until);
+// Looks into the pods of all attachments that are ready until `until`, and counts those that it had no time for. `libraries`: the folders
+// of pods' library files.
+void LookIntoPods(NodeFacts& facts, const engine::Deps& deps, const std::string& libraries, Deadline until);
 
 // The command for a person on the node that makes all of them right, in backquotes: "`nsenter --net=/run/netns/x sh -c 'A && B'`";
 // "": none does.

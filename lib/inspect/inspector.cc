@@ -375,6 +375,8 @@ void Inspector::AskParts(NodeFacts& facts) const {
   const auto by = [&](Status (*look)(NodeFacts&, const engine::Openers&)) {
     return [look, openers = deps_.openers(config_)](NodeFacts& seen) { return look(seen, openers); };
   };
+  const config::Kubelet& kubelet = config_.kubelet;
+  const bool libraries = kubelet.libraries && (kubelet.device_plugin || kubelet.dra);
   using Node = NodeFacts;
   using Rail = RailFacts;
   const std::vector<Part> parts = {
@@ -393,8 +395,9 @@ void Inspector::AskParts(NodeFacts& facts) const {
       // Rates that cannot be read differ from nothing: raild cannot read them either, and says so (part-failing).
       {"rates", by(LookAtRates), Take<&Node::rates_differ>, NoFinding},
       {"pods",
-       [deps = deps_](NodeFacts& seen) -> Status {
-         LookIntoPods(seen, deps, After(kPodsTime));
+       [deps = deps_,
+        libraries = libraries ? hardware_.libraries : std::string()](NodeFacts& seen) -> Status {
+         LookIntoPods(seen, deps, libraries, After(kPodsTime));
          return {};
        },
        Take<&Node::pods>,
@@ -403,7 +406,10 @@ void Inspector::AskParts(NodeFacts& facts) const {
        }},
       {"PCI devices",
        [config = config_, hardware = hardware_](NodeFacts& seen) -> Status {
-         seen.machinery = LookAtMachinery(config, hardware, After(kKubeletTime));
+         const Deadline end = After(kKubeletTime);
+         seen.machinery = LookAtMachinery(config, hardware, end);
+         if (hardware.allocatable)
+           seen.machinery.allocatable = hardware.allocatable(end).value_or(pcie::ResourceDevices());
          return {};
        },
        Take<&Node::machinery>, NoFinding},

@@ -81,9 +81,27 @@ TEST_F(Attached, TheDoctorAnswersWhileANicDoesNot) {
   EXPECT_THAT(ids, Not(Contains("ovsdb-down")));
 }
 
+// vf0 of the rail is a device of two resources.
+TEST_F(Attached, TheDoctorAsksTheKubeletForAllDevicesAndGoesOnWithout) {
+  for (const bool answers : {true, false}) {
+    const auto allocatable = [answers](Deadline) -> Result<pcie::ResourceDevices> {
+      if (!answers) return Fail(Code::kUnsupported, "unknown method");
+      return pcie::ResourceDevices{{"a.com/a", {"vf0"}}, {"b.com/b", {"vf0"}}};
+    };
+    const Inspector quick(world.config, paths, deps, views(), [] { return int64_t{1}; },
+                          std::chrono::seconds(20), {.allocatable = allocatable});
+    std::vector<std::string> ids;
+    for (const Finding& finding : quick.Doctor()) ids.push_back(finding.id);
+    EXPECT_EQ(std::ranges::count(ids, "vf-of-two-owners"), answers ? 1 : 0);
+    if (!answers) {
+      EXPECT_EQ(ids, Findings()) << "and nothing else is said";
+    }
+  }
+}
+
 // Opens as `open` does, whose last argument is a deadline. `hangs`: as a stopped daemon does, which takes a connection and says nothing.
 template <class Open>
-Open Limited(Open open, const std::string& who, bool hangs) {
+Open Limited(const Open& open, const std::string& who, bool hangs) {
   return [open, who, hangs](auto&&... words) -> typename Open::result_type {
     const Deadline until = std::get<sizeof...(words) - 1>(std::tie(words...));
     if (hangs) std::this_thread::sleep_until(until);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <map>
 #include <optional>
@@ -122,6 +124,25 @@ TEST_F(Attached, DoctorLooksAtTheDeviceToo) {
   EXPECT_THAT(finding->fix, testing::StartsWith("delete the pod"));
 }
 
+// The pod's namespace has no RDMA device: each entry of the file is gone.
+TEST_F(Attached, DoctorComparesTheGidsWithThoseOfTheLibraryFiles) {
+  const std::filesystem::path file =
+      libs::FolderOf(std::filesystem::path(pod.netns).parent_path() / "libs", "vf0") + "/gids";
+  std::filesystem::create_directories(file.parent_path());
+  inspector = std::make_unique<Inspector>(
+      world.config, paths, deps, views(), [] { return int64_t{1}; }, kAnswerTime,
+      Hardware{.sysfs = {}, .nvidia = {}, .libraries = file.parent_path().parent_path(), .pods = {}});
+  world.config.kubelet.device_plugin = true;
+  EXPECT_EQ(Found("gid-moved"), nullptr);
+  std::ofstream(file) << "# of 1\nmlx5_2 1 3 ::ffff:10.0.3.7\nmlx5_3 1 3 ::ffff:10.0.4.7\n";
+  const Finding* finding = Found("gid-moved");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->subject, "ns-a/p1 net1 on rail0");
+  EXPECT_EQ(finding->what, "GID ::ffff:10.0.3.7 of mlx5_2 is gone, it had index 3");
+  world.config.kubelet.libraries = false;
+  EXPECT_EQ(Found("gid-moved"), nullptr) << "raild does not keep the file";
+}
+
 TEST_F(Attached, DoctorSaysHowManyPodsItCouldNotLookInto) {
   world.pods.FailOn("Verify", {Code::kPermission, "setns: not permitted", 0});
   const Finding* finding = Found("pods-not-looked-into");
@@ -131,10 +152,10 @@ TEST_F(Attached, DoctorSaysHowManyPodsItCouldNotLookInto) {
 
   NodeFacts facts{.config = world.config, .view = *views().Current()};
   world.pods.SetMtu(pod.identity, "net1", 1400);
-  LookIntoPods(facts, deps, Clock::now() - std::chrono::seconds(1));
+  LookIntoPods(facts, deps, {}, Clock::now() - std::chrono::seconds(1));
   EXPECT_EQ(facts.pods.not_looked, 1U);
   EXPECT_THAT(facts.pods.differ, IsEmpty());
-  LookIntoPods(facts, deps, After(std::chrono::seconds(20)));
+  LookIntoPods(facts, deps, {}, After(std::chrono::seconds(20)));
   EXPECT_EQ(facts.pods.looked, 1U);
   EXPECT_EQ(facts.pods.differ.size(), 1U);
 }
@@ -144,7 +165,7 @@ TEST_F(Attached, DoctorLooksIntoNoPodWhoseDeviceIsLostOrThatIsOnlyAnnounced) {
   const auto spoiled = [&](const std::function<void(engine::AttachmentView&)>& spoil) {
     NodeFacts facts{.config = world.config, .view = *views().Current()};
     spoil(facts.view.attachments.at(0));
-    LookIntoPods(facts, deps, After(std::chrono::seconds(20)));
+    LookIntoPods(facts, deps, {}, After(std::chrono::seconds(20)));
     return facts.pods.looked + facts.pods.not_looked + facts.pods.differ.size();
   };
   EXPECT_EQ(spoiled([](engine::AttachmentView&) {}), 2U);

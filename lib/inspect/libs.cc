@@ -1,6 +1,8 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "lib/base/parse.h"
@@ -41,7 +43,7 @@ std::vector<libs::Gid> GidsOf(const Sysfs& inside, const std::string& port, cons
 // The RDMA device of the pod's interface: the one of its PCI device, of whose ports its address decides. An interface whose PCI device has none
 // (Soft-RoCE is of no device) is known by its address in the GID table alone. That goes last: where pods see the devices of all
 // (rdma-system(8), shared), two tenants' pods may have one name and one address.
-void FindRdma(const Sysfs& inside, libs::Port& found, const std::set<std::string>& wanted) {
+void FindRdma(const Sysfs& inside, libs::Port& found) {
   const auto own_device = inside.Real("class/net/" + found.ifname + "/device");
   bool of_device = false;   // found: it is of the PCI device
   bool by_address = false;  // found: it has the address
@@ -50,7 +52,8 @@ void FindRdma(const Sysfs& inside, libs::Port& found, const std::set<std::string
     const bool same = own_device && inside.Real(folder + "/device") == own_device;
     for (const uint32_t number : Numbers(inside.List(folder + "/ports"))) {
       std::vector<libs::Gid> gids = GidsOf(inside, folder + "/ports/" + std::to_string(number), found.ifname);
-      const bool has = std::ranges::any_of(gids, [&](const libs::Gid& g) { return wanted.contains(g.gid); });
+      const bool has =
+          std::ranges::any_of(gids, [&](const libs::Gid& g) { return found.own_gids.contains(g.gid); });
       if ((!same && !has) || std::pair(same, has) <= std::pair(of_device, by_address)) continue;
       of_device = same;
       by_address = has;
@@ -61,20 +64,14 @@ void FindRdma(const Sysfs& inside, libs::Port& found, const std::set<std::string
   }
 }
 
-libs::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
-  libs::Port port{
-      .ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.number(), .plane = rail.place.plane};
-  std::set<std::string> wanted;
-  for (const IpAddress& address : a.addresses) {
-    wanted.insert((address.is_v6() ? "" : "::ffff:") + address.ToString());
-    if (port.address.empty() || !address.is_v6()) port.address = address.ToString();
-  }
-  const std::string device = inside.Target("class/net/" + port.ifname + "/device").value_or("");
-  if (IsPciAddress(device)) port.pci_address = device;
-  port.speed = inside.ReadNumber("class/net/" + port.ifname + "/speed").value_or(0);
-  if (rail.lossless) port.tos = rail.lossless->tos;
-  FindRdma(inside, port, wanted);
-  return port;
+Result<netns::SysfsView> SysfsOf(const netns::Netns& pod) {
+  std::optional<netns::SysfsView> mounted;
+  RAIL_TRY_AS(pod.Run([&]() -> Status {
+    RAIL_ASSIGN(mounted, netns::SysfsView::Open());
+    return {};
+  }),
+              "look into the pod");
+  return std::move(*mounted);
 }
 
 Result<std::vector<const AttachmentView*>> FindPod(const LibsQuestion& question,
@@ -159,19 +156,29 @@ libs::Tree TreeOf(const libs::Pod& pod, const Sysfs& sysfs) {
 
 }  // namespace
 
+libs::Port PortOf(const Sysfs& inside, const config::Rail& rail, const state::Attachment& a) {
+  libs::Port port{
+      .ifname = a.key.ifname, .rail = rail.name, .rail_index = rail.number(), .plane = rail.place.plane};
+  for (const IpAddress& address : a.addresses) {
+    port.own_gids.insert((address.is_v6() ? "" : "::ffff:") + address.ToString());
+    if (port.address.empty() || !address.is_v6()) port.address = address.ToString();
+  }
+  const std::string device = inside.Target("class/net/" + port.ifname + "/device").value_or("");
+  if (IsPciAddress(device)) port.pci_address = device;
+  port.speed = inside.ReadNumber("class/net/" + port.ifname + "/speed").value_or(0);
+  if (rail.lossless) port.tos = rail.lossless->tos;
+  FindRdma(inside, port);
+  return port;
+}
+
 Result<LibsAnswer> AskLibs(const LibsQuestion& question, const engine::NodeView& view,
                            const config::NodeConfig& config, const Hardware& hardware, Deadline until) {
   RAIL_ASSIGN(const auto attachments, FindPod(question, view));
   const state::Attachment& first = attachments.front()->attachment;
   const std::optional<netns::Netns> pod = engine::PodNamespace(first);
   if (!pod) return Fail(Code::kNotFound, "the network namespace of the pod is gone: " + first.netns_path);
-  std::optional<netns::SysfsView> mounted;
-  RAIL_TRY_AS(pod->Run([&]() -> Status {
-    RAIL_ASSIGN(mounted, netns::SysfsView::Open());
-    return {};
-  }),
-              "look into the pod");
-  const Sysfs inside(mounted->path());
+  RAIL_ASSIGN(const netns::SysfsView mounted, SysfsOf(*pod));
+  const Sysfs inside(mounted.path());
 
   LibsAnswer answer;
   std::set<std::string> on_rails = {"lo"};
@@ -201,6 +208,16 @@ Result<LibsAnswer> AskLibs(const LibsQuestion& question, const engine::NodeView&
   if (!hardware.sysfs.empty())
     answer.topology = libs::Topology(answer.pod, TreeOf(answer.pod, Sysfs(hardware.sysfs)));
   return answer;
+}
+
+Result<std::vector<std::string>> LookAtGids(const std::string& libraries, const config::Rail& rail,
+                                            const state::Attachment& a) {
+  std::ifstream file(libs::FolderOf(libraries, a.device) + "/" + libs::kGidsFile);
+  const std::string lines{std::istreambuf_iterator<char>(file), {}};
+  const std::optional<netns::Netns> pod = engine::PodNamespace(a);
+  if (libraries.empty() || lines.empty() || !pod) return std::vector<std::string>();
+  RAIL_ASSIGN(const netns::SysfsView mounted, SysfsOf(*pod));
+  return libs::MovedGids(lines, PortOf(Sysfs(mounted.path()), rail, a));
 }
 
 }  // namespace rail::inspect

@@ -13,10 +13,12 @@ namespace {
 
 // "": it is of no rail.
 std::string RailOf(const std::string& id, const pcie::Machine& machine, const engine::NodeView& view) {
-  if (const pcie::Nic* nic = machine.FindNic(pcie::PciAddressIn(id))) return nic->rail;
+  const std::string address = pcie::PciAddressIn(id);
+  if (const pcie::Nic* nic = machine.FindNic(address)) return nic->rail;
   for (const engine::RailView& rail : view.rails) {
-    if (std::ranges::find(rail.rail.devices, id, &config::DeviceEntry::device) != rail.rail.devices.end())
-      return rail.rail.name;
+    for (const config::DeviceEntry& entry : rail.rail.devices) {
+      if (entry.device == id || entry.device == address) return rail.rail.name;
+    }
   }
   return {};
 }

@@ -18,7 +18,7 @@ struct Request {
   std::string pod_namespace;
   std::string pod;
   std::string rail;
-  std::string resource;  // "nvidia.com/rail0"; "": the kubelet has given it none
+  std::string resource;  // "nvidia.com/rail0"; of a claim: its driver; "": the kubelet has given it none
   std::vector<std::string>
       devices;            // by their ids: VFs of the rail's uplink, or devices that node.json names
   size_t interfaces = 0;  // attachments, also those that an ADD is making

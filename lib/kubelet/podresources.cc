@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "v1/podresources.grpc.pb.h"
@@ -13,10 +14,21 @@ namespace {
 // A node has some hundred pods; the kubelet's own clients allow as much.
 constexpr int kLargestAnswer = 16 << 20;  // bytes
 
-}  // namespace
+// Containers of a pod may share a claim.
+void AddClaimed(const v1::ContainerResources& container, std::vector<pcie::PodDevices::Device>& devices) {
+  for (const v1::DynamicResource& claim : container.dynamic_resources()) {
+    for (const v1::ClaimResource& given : claim.claim_resources()) {
+      const pcie::PodDevices::Device device{given.driver_name(), given.device_name()};
+      if (!device.resource.empty() && std::ranges::count(devices, device) == 0) devices.push_back(device);
+    }
+  }
+}
 
-Result<std::vector<pcie::PodDevices>> ListPodDevices(const std::string& socket, Deadline until) {
-  const std::string doing = "ask the kubelet for the devices of pods at " + socket;
+using Stub = v1::PodResourcesLister::Stub;
+
+template <class Request, class Response>
+Result<Response> Ask(const std::string& doing, const std::string& socket, Deadline until,
+                     grpc::Status (Stub::*call)(grpc::ClientContext*, const Request&, Response*)) {
   if (::access(socket.c_str(), F_OK) != 0) return FailErrno(errno, doing);
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
@@ -25,9 +37,18 @@ Result<std::vector<pcie::PodDevices>> ListPodDevices(const std::string& socket, 
   const auto stub = v1::PodResourcesLister::NewStub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + (until - Clock::now()));
-  v1::ListPodResourcesResponse response;
-  const grpc::Status status = stub->List(&context, v1::ListPodResourcesRequest(), &response);
-  if (!status.ok()) return Fail(Code::kTransient, doing + ": " + status.error_message());
+  Response response;
+  const grpc::Status status = (stub.get()->*call)(&context, Request(), &response);
+  if (status.ok()) return response;
+  const bool is_known = status.error_code() != grpc::StatusCode::UNIMPLEMENTED;
+  return Fail(is_known ? Code::kTransient : Code::kUnsupported, doing + ": " + status.error_message());
+}
+
+}  // namespace
+
+Result<std::vector<pcie::PodDevices>> ListPodDevices(const std::string& socket, Deadline until) {
+  RAIL_ASSIGN(const auto response,
+              Ask("ask the kubelet for the devices of pods at " + socket, socket, until, &Stub::List));
   std::vector<pcie::PodDevices> pods;
   for (const v1::PodResources& pod : response.pod_resources()) {
     pcie::PodDevices& found = pods.emplace_back();
@@ -38,9 +59,21 @@ Result<std::vector<pcie::PodDevices>> ListPodDevices(const std::string& socket, 
         for (const std::string& id : devices.device_ids())
           found.devices.push_back({devices.resource_name(), id});
       }
+      AddClaimed(container, found.devices);
     }
   }
   return pods;
+}
+
+Result<pcie::ResourceDevices> ListAllocatable(const std::string& socket, Deadline until) {
+  RAIL_ASSIGN(const auto response, Ask("ask the kubelet for all devices at " + socket, socket, until,
+                                       &Stub::GetAllocatableResources));
+  pcie::ResourceDevices all;
+  for (const v1::ContainerDevices& devices : response.devices()) {
+    std::vector<std::string>& ids = all[devices.resource_name()];
+    ids.insert(ids.end(), devices.device_ids().begin(), devices.device_ids().end());
+  }
+  return all;
 }
 
 }  // namespace rail::kubelet

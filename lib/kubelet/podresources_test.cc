@@ -17,14 +17,24 @@ namespace rail::kubelet {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Device = pcie::PodDevices::Device;
+
+const pcie::ResourceDevices kAllocatable = {{"nvidia.com/gpu", {"GPU-1", "GPU-2", "GPU-3"}},
+                                            {"example.com/rail0", {"0000:3b:00.2"}}};
 
 class PodResources : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string(GetParam()) == "Fake") {
-      fake_ = std::make_unique<testing::PodLister>(std::vector<testing::Given>{
-          {"ml", "train-0", "nvidia.com/gpu", {"GPU-1", "GPU-2"}}, {"ml", "plain", "x", {}}});
+      fake_ = std::make_unique<testing::PodLister>(
+          std::vector<testing::Given>{{"ml", "train-0", "nvidia.com/gpu", {"GPU-1", "GPU-2"}},
+                                      {"ml", "plain", "x", {}},
+                                      {"ml", "by-claim", "gpu.nvidia.com", {"gpu-3", "gpu-5"}, true},
+                                      {"ml", "cdi", "", {"gpu-3"}, true}},
+          kAllocatable);
       socket_ = fake_->socket();
       return;
     }
@@ -51,10 +61,38 @@ TEST_P(PodResources, ListsPodsWithTheirNamesAndDevices) {
   const auto has_one = [](const pcie::PodDevices& pod) { return !pod.devices.empty(); };
   EXPECT_TRUE(std::ranges::any_of(*pods, has_one)) << "a node with a device plugin has a pod with a device";
   if (fake_ == nullptr) return;
-  ASSERT_EQ(pods->size(), 2U);
+  ASSERT_EQ(pods->size(), 4U);
   ASSERT_EQ(pods->front().devices.size(), 2U);
   EXPECT_EQ(pods->front().devices[1].resource, "nvidia.com/gpu");
   EXPECT_EQ(pods->front().devices[1].id, "GPU-2");
+  EXPECT_THAT(pods->at(2).devices,
+              ElementsAre(Device{"gpu.nvidia.com", "gpu-3"}, Device{"gpu.nvidia.com", "gpu-5"}))
+      << "once, also where two containers have the claim";
+  EXPECT_THAT(pods->at(3).devices, IsEmpty()) << "a claim without its driver's name";
+}
+
+TEST_P(PodResources, ListsAllDevicesByResource) {
+  const auto all = ListAllocatable(socket_, After(5s));
+  if (fake_ == nullptr && !all) {  // a kubelet before 1.23
+    EXPECT_EQ(all.error().code, Code::kUnsupported) << all.error().message;
+    return;
+  }
+  ASSERT_TRUE(all) << all.error().message;
+  for (const auto& [resource, ids] : *all) {
+    EXPECT_NE(resource, "");
+    EXPECT_FALSE(ids.empty()) << resource;
+  }
+  if (fake_ != nullptr) {
+    EXPECT_EQ(*all, kAllocatable);
+  }
+}
+
+TEST(PodResourcesErrors, AnOldKubeletHasNoListOfAllDevices) {
+  const testing::PodLister old({});
+  const auto all = ListAllocatable(old.socket(), After(5s));
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.error().code, Code::kUnsupported);
+  EXPECT_THAT(all.error().message, HasSubstr(old.socket()));
 }
 
 TEST(PodResourcesErrors, NoSocket) {

@@ -43,6 +43,18 @@ json ToJson(const DeviceStatus& status, const std::string& driver) {
   return entry;
 }
 
+// The allocation has those of classes before those of the claim.
+std::vector<ClaimConfig> ConfigsFor(const std::string& driver, const json& allocated) {
+  std::vector<ClaimConfig> configs;
+  for (const json& each : allocated) {
+    if (TextAt(each, {"opaque", "driver"}) != driver) continue;
+    ClaimConfig& config = configs.emplace_back(
+        ClaimConfig{.requests = {}, .parameters = DumpJson(At(each, {"opaque", "parameters"}))});
+    for (const json& request : At(each, {"requests"})) config.requests.push_back(TextAt(request, {}));
+  }
+  return configs;
+}
+
 }  // namespace
 
 Result<Claim> GetClaim(const ResourceApi& api, const ClaimName& claim, const std::string& driver,
@@ -55,7 +67,9 @@ Result<Claim> GetClaim(const ResourceApi& api, const ClaimName& claim, const std
                 doing + ": the one with UID " + claim.uid + " is deleted, and another has its name: " + uid);
   if (At(object, {"status", "allocation"}).is_null())
     return Fail(Code::kBusy, doing + ": no scheduler has allocated its devices yet, or they are taken back");
-  Claim got{.pod_claim = TextAt(object, {"metadata", "annotations", kPodClaim}), .devices = {}};
+  Claim got{.pod_claim = TextAt(object, {"metadata", "annotations", kPodClaim}),
+            .devices = {},
+            .configs = ConfigsFor(driver, At(object, {"status", "allocation", "devices", "config"}))};
   for (const json& each : At(object, {"status", "allocation", "devices", "results"})) {
     if (TextAt(each, {"driver"}) != driver) continue;
     got.devices.push_back({.request = TextAt(each, {"request"}),

@@ -30,9 +30,16 @@ struct AllocatedDevice {
   bool operator==(const AllocatedDevice&) const = default;
 };
 
+// What a DeviceClass or the claim says to the driver ("opaque").
+struct ClaimConfig {
+  std::vector<std::string> requests;  // {}: all
+  std::string parameters;             // JSON
+};
+
 struct Claim {
   std::string pod_claim;                 // its name in the pod's spec, where a template has made it; else ""
   std::vector<AllocatedDevice> devices;  // of this driver
+  std::vector<ClaimConfig> configs;      // for this driver; the last counts
 };
 
 // {}: nothing is of this driver. Errors: kInvalid a name that is none (nothing is asked then), a device without a name; kNotFound no such

@@ -15,21 +15,38 @@ namespace {
 using nlohmann::json;
 
 constexpr int kTries = 5;
+constexpr const char* kPciAddress = "resource.kubernetes.io/pciBusID";
 
-Result<Slices> List(const ResourceApi& api, const std::string& driver, const std::string& node,
-                    Deadline until) {
-  const std::string doing = "list the slices of driver " + driver + " on node " + node;
-  const std::string selector = "spec.nodeName%3D" + node + "%2Cspec.driver%3D" + driver;
-  const Request request{.path = api.Path("resourceslices?fieldSelector=" + selector)};
+// The addresses of a slice's devices that are devices of `pool`, too.
+void AddShared(const json& slice, const Pool& pool, std::vector<std::string>& shared) {
+  for (const json& each : At(slice, {"spec", "devices"})) {
+    const std::string address = TextAt(ContentsOf(each), {"attributes", kPciAddress, "string"});
+    const bool is_ours = std::ranges::any_of(pool.devices, [&](const Device& device) {
+      const auto own = device.attributes.find(kPciAddress);
+      return own != device.attributes.end() && own->second == Attribute(address);
+    });
+    if (is_ours) shared.push_back(address);
+  }
+}
+
+// Those of the pool.
+Result<Slices> List(const ResourceApi& api, const Pool& pool, OtherOwners& others, Deadline until) {
+  const std::string doing = "list the slices of node " + pool.node;
+  const Request request{.path = api.Path("resourceslices?fieldSelector=spec.nodeName%3D" + pool.node)};
   RAIL_ASSIGN(const json list, AskFor(*api.client, request, doing, until));
   if (!At(list, {"items"}).is_array()) return Fail(Code::kInvalid, doing + ": the answer has no list");
   Slices slices;
   for (const json& item : list["items"]) {
     const std::string name = TextAt(item, {"metadata", "name"});
-    if (TextAt(item, {"spec", "driver"}) != driver || TextAt(item, {"spec", "nodeName"}) != node) continue;
+    if (TextAt(item, {"spec", "nodeName"}) != pool.node) continue;
+    if (const std::string driver = TextAt(item, {"spec", "driver"}); driver != pool.driver) {
+      AddShared(item, pool, others[driver]);
+      continue;
+    }
     if (!config::IsDomain(name)) return Fail(Code::kInvalid, doing + ": '" + name + "' is no slice's name");
     slices[name] = item;
   }
+  std::erase_if(others, [](const auto& each) { return each.second.empty(); });
   return slices;
 }
 
@@ -107,7 +124,8 @@ Slices Wanted(const ResourceApi& api, Pool pool, const std::string& node_uid, in
 
 Status Once(ResourceApi& api, const Pool& pool, const std::string& node_uid, Published& done,
             Deadline until) {
-  RAIL_ASSIGN(Slices there, List(api, pool.driver, pool.node, until));
+  done.others.clear();
+  RAIL_ASSIGN(Slices there, List(api, pool, done.others, until));
   done.generation = 1;
   for (const auto& [name, slice] : there) {
     const json& generation = At(slice, {"spec", "pool", "generation"});

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "lib/base/clock.h"
 #include "lib/kubernetes/resource_api.h"
@@ -15,10 +17,14 @@
 
 namespace rail::kubernetes {
 
+// The PCI addresses of a pool's devices that others publish on its node, by driver.
+using OtherOwners = std::map<std::string, std::vector<std::string>>;
+
 struct Published {
   int written = 0;  // 0: they are the wanted ones
   int removed = 0;
   int64_t generation = 0;  // 0: no devices, no slices
+  OtherOwners others;
 };
 
 // One slice is changed in its place, several become a new generation. Where the server keeps no taints, a device with one that is not None is

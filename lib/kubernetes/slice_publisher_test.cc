@@ -198,6 +198,31 @@ TEST_F(SlicePublisher, LeavesTheSlicesOfOthers) {
   EXPECT_EQ(server.slices(), before) << "another driver's and another node's are as they were";
 }
 
+TEST_F(SlicePublisher, NamesTheDriversThatPublishItsDevicesInEachVersion) {
+  constexpr char kAddress[] = "resource.kubernetes.io/pciBusID";
+  Pool pool = Large();
+  pool.devices[3].attributes[kAddress] = "0000:3b:00.2";
+  Must(pool);
+  json other = server.slices()[0];
+  const auto publish = [&](const char* driver, const char* node, const char* address) {
+    other["metadata"] = {{"name", driver}};
+    other["spec"]["driver"] = driver;
+    other["spec"]["nodeName"] = node;
+    other["spec"]["devices"][3]["attributes"][kAddress]["string"] = address;
+    server.PutSlice(other);
+  };
+  publish("dra.net", "n1", "0000:3b:00.2");
+  publish("gpu.example.com", "n1", "0000:3c:00.0");
+  publish("far.net", "n2", "0000:3b:00.2");
+  for (const char* version : {"v1", "v1beta1"}) {
+    server.SetOptions({.versions = {version}});
+    api = Find();
+    EXPECT_EQ(Must(pool).others, (OtherOwners{{"dra.net", {"0000:3b:00.2"}}})) << version;
+  }
+  server.RemoveSlices();
+  EXPECT_EQ(Must(pool).others, OtherOwners{});
+}
+
 TEST_F(SlicePublisher, DoesNotBelieveAListWithTheSlicesOfOthers) {
   server.AddNode("n2", "uid-n2");
   Must(Large(kDriver, "n2"));

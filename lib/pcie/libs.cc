@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/parse.h"
 #include "lib/base/text.h"
 #include "lib/base/utf8.h"
 
@@ -43,6 +44,10 @@ File ConfFile(const char* name, Library library, const std::vector<Setting>& set
     if (!setting.leave) file.text += setting.name + "=" + OneLine(setting.value) + "\n";
   }
   return file;
+}
+
+bool IsOwn(const Port& port, const Gid& gid) {
+  return gid.type == "RoCE v2" && port.own_gids.contains(gid.gid);
 }
 
 }  // namespace
@@ -97,6 +102,39 @@ std::vector<File> Files(const std::vector<Setting>& settings, const std::vector<
   }
   if (!topology.empty()) files.push_back({"topology.xml", topology});
   return files;
+}
+
+std::string FolderOf(const std::string& all, const std::string& device) {
+  std::string name = device;
+  std::ranges::replace(name, ':', '-');
+  return all + "/" + name;
+}
+
+std::string GidLines(const Pod& pod) {
+  std::string lines;
+  for (const Port& port : pod.ports) {
+    for (const Gid& gid : port.gids) {
+      if (IsOwn(port, gid)) lines += fmt::format("{} {} {} {}\n", port.rdma, port.port, gid.index, gid.gid);
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> MovedGids(const std::string& lines, const Port& now) {
+  std::vector<std::string> moved;
+  for (const std::string_view line : Split(lines, "\n")) {
+    const std::vector<std::string_view> words = Words(line);
+    if (words.size() != 4 || !now.own_gids.contains(std::string(words[3]))) continue;
+    const auto entry = std::ranges::find_if(
+        now.gids, [&](const Gid& gid) { return IsOwn(now, gid) && gid.gid == words[3]; });
+    if (entry == now.gids.end() || now.rdma != words[0] || std::to_string(now.port) != words[1]) {
+      moved.push_back(fmt::format("GID {} of {} is gone, it had index {}", words[3], words[0], words[2]));
+    } else if (std::to_string(entry->index) != words[2]) {
+      moved.push_back(fmt::format("GID {} of {} has index {} now, it had {}", words[3], words[0],
+                                  entry->index, words[2]));
+    }
+  }
+  return moved;
 }
 
 std::string GidText(const std::string& raw) {

@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ struct Port {
   std::string pci_address;     // "" no PCI device
   uint32_t speed = 0;          // Mbit/s; 0: not known
   std::optional<uint8_t> tos;  // that node.json gives to RoCE of this rail
+  // The GIDs of all addresses that the pod has on the rail: "::ffff:10.0.0.5".
+  std::set<std::string> own_gids;
 };
 
 // What is known of a pod.
@@ -88,6 +91,15 @@ struct File {
 // comes first, as comments.
 std::vector<File> Files(const std::vector<Setting>& settings, const std::vector<std::string>& problems,
                         const std::string& topology);
+
+// The folder of a device's files below the folder of all. A path of a mount with a colon is two to some runtimes.
+std::string FolderOf(const std::string& all, const std::string& device);
+
+// The file `gids`: a line for each RoCE v2 entry of the pod's addresses, "mlx5_2 1 3 ::ffff:10.0.0.5" (RDMA device, port, index, GID).
+inline constexpr const char* kGidsFile = "gids";
+std::string GidLines(const Pod& pod);
+// Sentences: which entries of `lines` that are of this port's addresses have another index `now`, or are gone. A new entry is none.
+std::vector<std::string> MovedGids(const std::string& lines, const Port& now);
 
 // A GID as sysfs writes it, "0000:0000:0000:0000:0000:ffff:0a00:0105", as people do, "::ffff:10.0.1.5"; "" for an empty entry.
 std::string GidText(const std::string& raw);

@@ -14,20 +14,38 @@ bool Ends(std::string_view rest) {
   return rest.empty() || rest.front() == ':' || rest.front() == '-' || rest.front() == '/';
 }
 
-const Gpu* GpuOf(const Machine& machine, const std::string& id) {
+// NVIDIA's DRA driver names a whole GPU by the minor number of its device file.
+bool IsClaimed(const PodDevices::Device& device, const Gpu& gpu) {
+  return gpu.minor && device.resource == "gpu.nvidia.com" && device.id == "gpu-" + std::to_string(*gpu.minor);
+}
+
+const Gpu* GpuOf(const Machine& machine, const PodDevices::Device& device) {
+  const std::string& id = device.id;
   if (const Gpu* gpu = machine.FindGpu(PciAddressIn(id))) return gpu;
   std::string_view rest = id;
   if (rest.starts_with(kMigOfOldDrivers)) rest.remove_prefix(std::string_view("MIG-").size());
   const auto it = std::ranges::find_if(machine.gpus, [&](const Gpu& gpu) {
-    return !gpu.uuid.empty() && rest.starts_with(gpu.uuid) && Ends(rest.substr(gpu.uuid.size()));
+    return IsClaimed(device, gpu) ||
+           (!gpu.uuid.empty() && rest.starts_with(gpu.uuid) && Ends(rest.substr(gpu.uuid.size())));
   });
   return it == machine.gpus.end() ? nullptr : &*it;
+}
+
+// "0000-1b-00-0" to "0000:1b:00.0": a device's name in a ResourceSlice is a DNS label.
+void ReadLabel(std::string& id) {
+  const size_t bus = id.find('-');
+  if (id.find(':') != std::string::npos || id.find('-', bus + 1) != bus + 3 ||
+      id.find('-', bus + 4) != bus + 6)
+    return;
+  id[bus] = id[bus + 3] = ':';
+  id[bus + 6] = '.';
 }
 
 }  // namespace
 
 std::string PciAddressIn(std::string id) {
   std::ranges::transform(id, id.begin(), [](unsigned char c) { return std::tolower(c); });
+  ReadLabel(id);
   const size_t colon = id.find(':');
   if (colon == std::string::npos) return {};
   const size_t zeros = std::min(id.find_first_not_of('0'), colon);
@@ -43,7 +61,7 @@ std::map<PodName, std::vector<std::string>> GpusOfPods(const std::vector<PodDevi
   std::map<PodName, std::vector<std::string>> gpus;
   for (const PodDevices& pod : pods) {
     for (const PodDevices::Device& device : pod.devices) {
-      const Gpu* gpu = GpuOf(machine, device.id);
+      const Gpu* gpu = GpuOf(machine, device);
       if (gpu == nullptr) continue;
       auto& own = gpus[{pod.pod_namespace, pod.pod}];
       if (std::ranges::count(own, gpu->path.address) == 0) own.push_back(gpu->path.address);

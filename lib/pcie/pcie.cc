@@ -121,7 +121,8 @@ Machine Look(const sriov::Sysfs& sysfs, const std::string& nvidia,
     machine.gpus.push_back({.path = *path,
                             .vendor = vendor == kNvidia ? "NVIDIA" : "AMD",
                             .model = ValueOf(about, "Model"),
-                            .uuid = ValueOf(about, "GPU UUID")});
+                            .uuid = ValueOf(about, "GPU UUID"),
+                            .minor = Number<uint32_t>(ValueOf(about, "Device Minor"))});
   }
   const sriov::Lookup lookup(sysfs, {});
   for (const auto& [rail, uplink] : rails) {

@@ -48,9 +48,10 @@ std::optional<Path> PathOf(const sriov::Sysfs& sysfs, const std::string& address
 
 struct Gpu {
   Path path;
-  std::string vendor;  // "NVIDIA", "AMD"
-  std::string model;   // "NVIDIA H100 80GB HBM3"; "": its driver does not say
-  std::string uuid;    // "GPU-4d3f..."; "": its driver does not say
+  std::string vendor;             // "NVIDIA", "AMD"
+  std::string model;              // "NVIDIA H100 80GB HBM3"; "": its driver does not say
+  std::string uuid;               // "GPU-4d3f..."; "": its driver does not say
+  std::optional<uint32_t> minor;  // 0 of /dev/nvidia0; nullopt: its driver does not say
 };
 
 // An uplink of a rail.

@@ -152,6 +152,33 @@ TEST(Pairs, KnowsASharedGpuByEachOfItsIds) {
   EXPECT_EQ(PciAddressIn("00010002:01:00.0"), "10002:01:00.0");
 }
 
+// The minor number is no place among the machine's GPUs.
+TEST(Pairs, KnowsAGpuOfAClaimByItsMinorNumber) {
+  const Tree tree(Tree::File("8-gpus-8-nics"));
+  tree.Write("nvidia/gpus/0000:1b:00.0/information", "GPU UUID: \t GPU-a\nDevice Minor: \t 12");
+  tree.Write("nvidia/gpus/0000:43:00.0/information", "GPU UUID: \t GPU-b\nDevice Minor: \t N/A");
+  const Machine machine = tree.machine();
+  EXPECT_EQ(machine.gpus[0].minor, 12U);
+  EXPECT_EQ(machine.gpus[1].minor, std::nullopt);
+  const auto gpus = [&](const char* resource, const char* id) {
+    const auto found = GpusOfPods({{"ml", "a", {{resource, id}}}}, machine);
+    return found.empty() ? std::vector<std::string>() : found.begin()->second;
+  };
+  EXPECT_THAT(gpus("gpu.nvidia.com", "gpu-12"), ElementsAre("0000:1b:00.0"));
+  EXPECT_THAT(gpus("gpu.nvidia.com", "gpu-2"), ElementsAre("0000:52:00.0"));
+  EXPECT_THAT(gpus("gpu.example.com", "gpu-12"), IsEmpty()) << "another driver's word";
+  for (const char* id : {"gpu-0", "gpu-1", "gpu-", "gpu-2-mig-1g24gb-19-0", "gpu-vfio-2"})
+    EXPECT_THAT(gpus("gpu.nvidia.com", id), IsEmpty()) << id;
+}
+
+TEST(Pairs, KnowsTheAddressInTheNameOfAClaimsDevice) {
+  EXPECT_EQ(PciAddressIn("0000-1b-00-0"), "0000:1b:00.0");
+  EXPECT_EQ(PciAddressIn("10002-01-1f-7"), "10002:01:1f.7");
+  for (const char* id :
+       {"0000-1b-00-", "0000-1b-00", "0000-1b-000-", "00-00-1b-00-0", "vf-7", "-", "a1b2-00-17"})
+    EXPECT_EQ(PciAddressIn(id), "") << id;
+}
+
 TEST(Pairs, ABadPairNamesTheBetterNic) {
   const Machine machine = Tree(Tree::File("8-gpus-8-nics")).machine();
   const auto bad = BadPairs(machine, {"0000:1b:00.0"}, {"0000:9a:00.2"});

@@ -87,6 +87,43 @@ TEST(LibraryFiles, EachLibraryFindsItsOwn) {
   EXPECT_EQ(Files({}, {}, "").size(), 3U) << "nothing on PCIe";
 }
 
+Port PortWith(std::vector<Gid> gids) {
+  Port port = PortOn("net1", "mlx5_4");
+  port.gids = std::move(gids);
+  port.own_gids = {"::ffff:10.0.1.5", "fd00::5"};
+  return port;
+}
+
+TEST(Gids, AreTheRoceV2EntriesOfThePodsAddresses) {
+  Pod pod;
+  EXPECT_EQ(GidLines(pod), "");
+  pod.ports = {PortWith({{1, "fe80::1", "RoCE v2"},
+                         {2, "::ffff:10.0.1.5", "IB/RoCE v1"},
+                         {3, "::ffff:10.0.1.5", "RoCE v2"},
+                         {7, "fd00::5", "RoCE v2"}})};
+  EXPECT_EQ(GidLines(pod), "mlx5_4 1 3 ::ffff:10.0.1.5\nmlx5_4 1 7 fd00::5\n");
+  EXPECT_THAT(MovedGids(GidLines(pod), pod.ports[0]), IsEmpty());
+}
+
+TEST(Gids, MovedAreThoseAtAnotherIndexAndThoseGone) {
+  const std::string lines =
+      "# title of four words\nmlx5_4 1 3 ::ffff:10.0.1.5\nmlx5_4 1 7 fd00::5\nmlx5_9 1 3 ::ffff:10.0.2.5\n";
+  EXPECT_THAT(MovedGids(lines, PortWith({{3, "::ffff:10.0.1.5", "IB/RoCE v1"},
+                                         {5, "::ffff:10.0.1.5", "RoCE v2"},
+                                         {7, "fd00::5", "RoCE v2"}})),
+              ElementsAre("GID ::ffff:10.0.1.5 of mlx5_4 has index 5 now, it had 3"));
+  EXPECT_THAT(MovedGids(lines, PortWith({{3, "::ffff:10.0.1.5", "RoCE v2"}})),
+              ElementsAre("GID fd00::5 of mlx5_4 is gone, it had index 7"));
+  Port other = PortWith({{3, "::ffff:10.0.1.5", "RoCE v2"}, {7, "fd00::5", "RoCE v2"}});
+  EXPECT_THAT(MovedGids("", other), IsEmpty()) << "a new entry is none";
+  EXPECT_THAT(MovedGids(lines, other), IsEmpty());
+  other.rdma = "mlx5_5";
+  EXPECT_THAT(MovedGids(lines, other), testing::SizeIs(2)) << "another device's entries";
+  other.rdma = "mlx5_4";
+  other.port = 2;
+  EXPECT_THAT(MovedGids(lines, other), testing::SizeIs(2)) << "another port's";
+}
+
 TEST(LibraryFiles, AValueIsNothingElseToAShell) {
   const std::vector<Setting> settings = {{"NCCL_SOCKET_IFNAME", "=a'; reboot '\n$(reboot)", "why"}};
   EXPECT_THAT(TextOf(Files(settings, {}, ""), "libs.env"),

@@ -102,13 +102,18 @@ def contract(kube: Kube, binary: Path, cases: str, own: dict[str, str]) -> int:
     return int(passed[1])
 
 
-def test_it_answers_as_the_one_of_the_tests_does(kube: Kube, tmp_path: Path, cost: Cost) -> None:
-    account(kube, tmp_path)
+def api_contract(kube: Kube, binary: Path, folder: Path) -> int:
+    """Of a contract suite of lib/kubernetes."""
+    account(kube, folder)
     try:
-        passed = contract(kube, CONTRACT, "*/Real", {"RAILCNI_TEST_API": f"https://{CONTROL_PLANE}", "RAILCNI_TEST_API_FOLDER": str(tmp_path),
-                                                     "RAILCNI_TEST_API_NODE": kube.cluster.nodes()[0].name})
+        return contract(kube, binary, "*/Real", {"RAILCNI_TEST_API": f"https://{CONTROL_PLANE}", "RAILCNI_TEST_API_FOLDER": str(folder),
+                                                 "RAILCNI_TEST_API_NODE": kube.cluster.nodes()[0].name})
     finally:
         kube.ctl("delete", "clusterrolebinding/api-contract", "serviceaccount/api-contract", "secret/api-contract", "--ignore-not-found")
+
+
+def test_it_answers_as_the_one_of_the_tests_does(kube: Kube, tmp_path: Path, cost: Cost) -> None:
+    passed = api_contract(kube, CONTRACT, tmp_path)
     assert passed >= 3
     cost.left_over = f"{passed} cases of the contract"
 

@@ -301,6 +301,8 @@ def test_leaves_that_are_silent_at_first_cost_no_remote(world: World, announcers
         for leaf in world.lab.leaves():
             vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", f"coalesce-time {COALESCE_MS}")
     announcers[0].announce(f"{goes}/32", marks)  # else it is held for two minutes
+    eventually("heard again from both leaves", lambda: {r["peer"] for r in vty.routes(node.frr_dir) if r["prefix"] == f"{goes}/32"},
+               lambda peers: peers == {bridge(0), bridge(1)}, 60)
     for address in (stays, goes):
         announcers[0].withdraw(f"{address}/32")
     settle(world)

@@ -32,7 +32,7 @@ def row(program: str, each: dict[str, object]) -> str:
 
 def section() -> str:
     rows = [row(of["program"], each) for of in yaml.safe_load(SEEN.read_text()) for each in of["versions"]]
-    return "\n".join([BEGIN, "Others may work as well. `railctl doctor` names a version that is known not to.\n", "| | version | seen |", "|---|---|---|", *rows]) + "\n"
+    return "\n".join([BEGIN, "Others may work. `railctl doctor` names a version that is known not to.\n", "| | version | seen |", "|---|---|---|", *rows]) + "\n"
 
 
 def page_with(text: str) -> str:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "lib/base/utf8.h"
 #include "lib/kubelet/podresources.h"
@@ -37,12 +38,13 @@ void Fill(v1::PciePath& message, const pcie::Path& path) {
 }  // namespace
 
 inspect::Hardware RealHardware(const config::Paths& paths) {
+  const std::string socket =
+      FromEnvironment("RAILCNI_PODRESOURCES", "/var/lib/kubelet/pod-resources/kubelet.sock");
   return {.sysfs = paths.sysfs,
           .nvidia = FromEnvironment("RAILCNI_NVIDIA", "/proc/driver/nvidia"),
-          .pods = [socket = FromEnvironment("RAILCNI_PODRESOURCES",
-                                            "/var/lib/kubelet/pod-resources/kubelet.sock")](Deadline until) {
-            return kubelet::ListPodDevices(socket, until);
-          }};
+          .libraries = std::filesystem::path(paths.socket).parent_path() / "libs",
+          .pods = [socket](Deadline until) { return kubelet::ListPodDevices(socket, until); },
+          .allocatable = [socket](Deadline until) { return kubelet::ListAllocatable(socket, until); }};
 }
 
 v1::ListNicsResponse ToNics(const inspect::Machinery& seen, const engine::NodeView& view) {

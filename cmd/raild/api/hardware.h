@@ -11,8 +11,8 @@
 
 namespace rail::raild {
 
-// sysfs as `paths` says. RAILCNI_NVIDIA names another folder than /proc/driver/nvidia, and RAILCNI_PODRESOURCES another socket than the
-// kubelet's own.
+// sysfs as `paths` says; library files beside its socket. RAILCNI_NVIDIA names another folder than /proc/driver/nvidia, and
+// RAILCNI_PODRESOURCES another socket than the kubelet's own.
 inspect::Hardware RealHardware(const config::Paths& paths);
 
 v1::ListNicsResponse ToNics(const inspect::Machinery& seen, const engine::NodeView& view);

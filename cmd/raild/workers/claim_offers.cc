@@ -160,8 +160,11 @@ Result<std::vector<kubelet::PreparedDevice>> ClaimOffers::Prepare(const ClaimNam
     devices.push_back({.request = each.request, .pool = each.pool, .device = each.device});
   }
   RAIL_ASSIGN(const auto offered, Find(claim, devices));
-  const auto edits = [&](const std::string& request, const std::vector<AllocatedDevice>& of_request) {
-    return EditsOf(claim, request, of_request, offered);
+  const auto edits = [&](const std::string& request,
+                         const std::vector<AllocatedDevice>& of_request) -> Result<kubelet::Allocation> {
+    RAIL_ASSIGN_AS(const bool libraries, WantsLibraries(allocated.configs, request),
+                   "prepare " + WordsFor(claim));
+    return EditsOf(claim, request, of_request, offered, libraries);
   };
   RAIL_ASSIGN(auto prepared, claims_->Prepare(claim, devices, edits, until));
   const auto view = views_.Current();  // the kubelet repeats a call also when the pod runs
@@ -224,7 +227,8 @@ Result<std::map<std::string, ClaimOffers::Offered>> ClaimOffers::Find(
 
 Result<kubelet::Allocation> ClaimOffers::EditsOf(const ClaimName& claim, const std::string& request,
                                                  const std::vector<AllocatedDevice>& devices,
-                                                 const std::map<std::string, Offered>& offered) {
+                                                 const std::map<std::string, Offered>& offered,
+                                                 bool libraries) {
   std::map<const config::Rail*, std::vector<std::string>> of_rails;
   for (const AllocatedDevice& each : devices) {
     const Offered& device = offered.at(each.device);
@@ -233,7 +237,7 @@ Result<kubelet::Allocation> ClaimOffers::EditsOf(const ClaimName& claim, const s
   kubelet::Allocation all;
   for (const auto& [rail, ids] : of_rails) {
     Add(all, AllocationOf(config_.kubelet.ResourceOf(*rail), ids, sysfs_));
-    if (libraries_ == nullptr) continue;
+    if (libraries_ == nullptr || !libraries) continue;
     RAIL_ASSIGN(const std::string folder, libraries_->Prepare(ids.front()));
     AddLibraries(all, rail->name, folder);
   }

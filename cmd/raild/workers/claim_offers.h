@@ -89,7 +89,7 @@ class ClaimOffers final : public Offers {
                                               const std::vector<kubelet::AllocatedDevice>& devices) const;
   Result<kubelet::Allocation> EditsOf(const kubelet::ClaimName& claim, const std::string& request,
                                       const std::vector<kubelet::AllocatedDevice>& devices,
-                                      const std::map<std::string, Offered>& offered);
+                                      const std::map<std::string, Offered>& offered, bool libraries);
   using Attached =
       std::map<std::string, const state::Attachment*>;  // those that are ready, by the device's name
   static Attached AttachedIn(const engine::NodeView& view);

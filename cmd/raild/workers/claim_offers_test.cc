@@ -30,6 +30,7 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 const ClaimName kClaim{
@@ -225,6 +226,21 @@ TEST_F(ClaimOffersTest, AContainerGetsWhatItsClaimHolds) {
   EXPECT_EQ(Unprepare(kClaim), "") << "the kubelet asks twice";
 }
 
+TEST_F(ClaimOffersTest, AClaimThatWantsNoFilesGetsNone) {
+  const auto raild = Served();
+  AddClaim(kClaim, {"rail0v1"});
+  json claim = api.claim("ml", kClaim.name);
+  const json parameters = {
+      {"apiVersion", "rail.railcni.io/v1alpha1"}, {"kind", "RailConfig"}, {"libraries", false}};
+  claim["status"]["allocation"]["devices"]["config"] = json::array(
+      {{{"source", "FromClaim"}, {"opaque", {{"driver", "gpu.nvidia.com"}, {"parameters", {{"x", 1}}}}}},
+       {{"source", "FromClaim"}, {"opaque", {{"driver", kDriver}, {"parameters", parameters}}}}});
+  api.http().Instead("/resourceclaims/", {200, claim.dump(), ""});
+  EXPECT_EQ(Prepare(kClaim).error, "");
+  EXPECT_THAT(Cdi().dump(), AllOf(HasSubstr("PCIDEVICE_NVIDIA_COM_RAIL0=rail0v1"),
+                                  Not(HasSubstr("/etc/railcni")), Not(HasSubstr("NCCL_CONF_FILE"))));
+}
+
 TEST_F(ClaimOffersTest, AClaimSaysWhatItsPodHasGot) {
   const auto raild = Served();
   AddClaim(kClaim, {"rail0v0"}, "rails");
@@ -323,6 +339,26 @@ TEST_F(ClaimOffersTest, ALookThatFindsNothingNewAsksTheServerNothing) {
   raild->server.Report({.pod_namespace = "ml", .name = "gone", .uid = "uid-gone"}, {});
   EXPECT_TRUE(Has([&] { return asked("/gone/status") != 0; })) << "the thread has had its turn";
   EXPECT_EQ(asked("resourceslices"), before);
+}
+
+TEST_F(ClaimOffersTest, AnotherDriverThatPublishesADeviceIsKnownAfterTheNextPublish) {
+  const auto raild = Served();
+  constexpr char kAddress[] = "resource.kubernetes.io/pciBusID";
+  json slice = api.slices()[0];
+  slice["metadata"] = {{"name", "other"}};
+  slice["spec"]["driver"] = "dra.net";
+  slice["spec"]["devices"][0]["attributes"][kAddress]["string"] = "0000:3b:00.2";
+  api.PutSlice(slice);
+  EXPECT_THAT(raild->server.others(), IsEmpty());
+  raild->server.Publish(
+      {{.name = "a", .attributes = {{kAddress, "0000:3b:00.2"}}, .capacity = {}, .taints = {}}});
+  raild->server.Report({.pod_namespace = "ml", .name = "gone", .uid = "uid-gone"}, {});
+  EXPECT_TRUE(Has([&] {
+    return std::ranges::any_of(api.http().seen(), [](const auto& request) {
+      return request.path.find("/gone/status") != std::string::npos;
+    });
+  })) << "claims come after the slices";
+  EXPECT_EQ(raild->server.others(), (kubernetes::OtherOwners{{"dra.net", {"0000:3b:00.2"}}}));
 }
 
 TEST_F(ClaimOffersTest, WhatTheServerDoesNotTakeIsTriedAgain) {

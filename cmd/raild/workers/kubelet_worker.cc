@@ -5,6 +5,7 @@
 
 #include "cmd/raild/api/hardware.h"
 #include "cmd/raild/modes.h"
+#include "cmd/raild/workers/rail_resources.h"
 #include "cmd/raild/workers/rail_states.h"
 #include "lib/base/log.h"
 
@@ -42,7 +43,7 @@ KubeletWorker::KubeletWorker(const config::NodeConfig& config, const engine::Dep
       hardware_(RealHardware(paths)),
       views_(views),
       node_status_(node_status),
-      libraries_(std::filesystem::path(paths.socket).parent_path() / "libs"),
+      libraries_(hardware_.libraries),
       claims_folder_(std::filesystem::path(paths.state_file).parent_path() / "claims") {}
 
 Status KubeletWorker::Open() {
@@ -167,12 +168,15 @@ void KubeletWorker::Serve() {
 
 void KubeletWorker::Tell() {
   bool changed = false;
+  const auto others = server_ ? server_->others() : kubernetes::OtherOwners();
+  const sriov::Sysfs sysfs(hardware_.sysfs);
   for (const RailPools::Count& count : offers_->counts()) {
     const bool here = node_status_.ChangeRail(count.rail, [&](v1::Rail& seen) {
       seen.set_offers_devices(true);
       seen.set_devices(count.devices);
       seen.set_devices_healthy(count.healthy);
       seen.set_device_problem(count.problem);
+      SetOtherOwners(seen, DevicesOf(*config_.FindRail(count.rail), sysfs), others);
     });
     if (here && !count.problem.empty())
       log::Warning("the kubelet is told that a device is unhealthy: {}", count.problem);

@@ -1,7 +1,8 @@
 #include "cmd/raild/workers/library_files.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,14 +32,15 @@ std::string IdsOf(const std::vector<const state::Attachment*>& attachments) {
   return ids;
 }
 
-}  // namespace
-
-// A path of a mount with a colon is two to some runtimes.
-std::string LibraryFiles::PathOf(const std::string& device) const {
-  std::string name = device;
-  std::ranges::replace(name, ':', '-');
-  return folder_ + "/" + name;
+Status WriteGids(const std::string& path, const std::string& ids, const std::string& lines) {
+  const std::string title = "# RDMA device, port, index, GID; as attachments " + ids + "began";
+  std::ifstream file(path);
+  std::string first;
+  if (std::getline(file, first) && first == title) return {};
+  return lines.empty() ? RemoveWhole(path) : WriteWhole(path, title + "\n" + lines, 0644);
 }
+
+}  // namespace
 
 Result<std::string> LibraryFiles::Prepare(const std::string& device) {
   const std::lock_guard lock(mutex_);
@@ -69,13 +71,15 @@ LibraryFiles::Turns LibraryFiles::Lacking(const std::vector<const state::Attachm
 
 // Not into the folder of a device that another pod has got since.
 Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids,
-                             const std::vector<libs::File>& files) {
+                             const inspect::LibsAnswer& answer) {
+  const std::vector<libs::File> files = libs::Files(answer.settings, answer.problems, answer.topology);
   const std::lock_guard lock(mutex_);
   for (const auto& [device, turn] : devices) {
     Folder& folder = folders_[device];
     if (folder.turn != turn) continue;
     for (const libs::File& file : files)
       RAIL_TRY(WriteWhole(PathOf(device) + "/" + file.name, file.text, 0644));
+    RAIL_TRY(WriteGids(PathOf(device) + "/" + libs::kGidsFile, ids, libs::GidLines(answer.pod)));
     folder.ids = ids;
   }
   return {};
@@ -89,9 +93,7 @@ Status LibraryFiles::Write(const engine::NodeView& view, const Ask& ask) {
     if (devices.empty()) continue;
     const auto answer = ask({.pod_namespace = pod.first, .pod = pod.second, .version = {}});
     if (!answer && answer.error().code == Code::kNotFound) continue;  // it has gone, its DEL has not come yet
-    Status done =
-        answer ? WriteTo(devices, ids, libs::Files(answer->settings, answer->problems, answer->topology))
-               : Status(tl::make_unexpected(answer.error()));
+    Status done = answer ? WriteTo(devices, ids, *answer) : Status(tl::make_unexpected(answer.error()));
     if (written && !done) written = std::move(done);
   }
   return written;

@@ -29,7 +29,8 @@ class LibraryFiles {
   // The folder of a device, without what the pod before has left in it. Errors: of making it. May be repeated.
   Result<std::string> Prepare(const std::string& device);
   // Writes the files of each pod whose attachments have changed, into the folders of its devices; a device without a folder gets none.
-  // Errors: of the first pod that fails, after all have been tried; it is tried again by the next call.
+  // Errors: of the first pod that fails, after all have been tried; it is tried again by the next call. `gids` stays as it was first
+  // written for the same attachments, also by an earlier process: the doctor compares today's GIDs with it.
   Status Write(const engine::NodeView& view, const Ask& ask);
 
  private:
@@ -40,9 +41,9 @@ class LibraryFiles {
   };
   using Turns = std::map<std::string, int>;  // by device
 
-  std::string PathOf(const std::string& device) const;
+  std::string PathOf(const std::string& device) const { return libs::FolderOf(folder_, device); }
   Turns Lacking(const std::vector<const state::Attachment*>& attachments, const std::string& ids);
-  Status WriteTo(const Turns& devices, const std::string& ids, const std::vector<libs::File>& files);
+  Status WriteTo(const Turns& devices, const std::string& ids, const inspect::LibsAnswer& answer);
 
   const std::string folder_;
   std::mutex mutex_;  // not while the kubelet is asked, which may wait for Prepare

@@ -28,24 +28,27 @@ class LibraryFilesTest : public ::testing::Test {
     EXPECT_TRUE(made) << made.error().message;
     return made.value_or("");
   }
-  Status Write() {
-    return files.Write(view, [this](const inspect::LibsQuestion& question) -> Result<inspect::LibsAnswer> {
+  Status Write() { return WriteBy(files); }
+  Status WriteBy(LibraryFiles& writer) {
+    return writer.Write(view, [this](const inspect::LibsQuestion& question) -> Result<inspect::LibsAnswer> {
       ++asked;
       if (question.pod == fails) return Fail(why, "no look into the pod");
       inspect::LibsAnswer answer;
       answer.settings = {{"NCCL_IB_HCA", question.pod_namespace + "/" + question.pod, "why"}};
+      answer.pod.ports = ports;
       return answer;
     });
   }
   // "": there is none.
-  static std::string Conf(const std::string& folder) {
-    std::ifstream file(folder + "/nccl.conf");
+  static std::string Conf(const std::string& folder, const char* name = "/nccl.conf") {
+    std::ifstream file(folder + name);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
   const kubelet::testing::TestFolder folder;
   LibraryFiles files{folder.path() + "/libs"};
   engine::NodeView view;
+  std::vector<libs::Port> ports;
   int asked = 0;
   std::string fails;
   Code why = Code::kPermission;
@@ -130,6 +133,31 @@ TEST_F(LibraryFilesTest, WhatIsNotReadyYetCountsForNothing) {
   view.attachments[0].attachment.phase = state::Phase::kAdding;
   ASSERT_TRUE(Write());
   EXPECT_EQ(asked, 0);
+}
+
+TEST_F(LibraryFilesTest, TheGidsStayThoseThatTheAttachmentsBeganWith) {
+  const std::string a = Prepared("vf0");
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(Write());
+  EXPECT_FALSE(std::filesystem::exists(a + "/gids")) << "no RDMA device";
+  ports = {{.rdma = "mlx5_2", .gids = {{3, "::ffff:10.0.0.5", "RoCE v2"}}, .own_gids = {"::ffff:10.0.0.5"}}};
+  Attach(2, "train-0", "vf1");
+  ASSERT_TRUE(Write());
+  const std::string first = Conf(a, "/gids");
+  EXPECT_THAT(first, testing::MatchesRegex("# .* 1 2 .*\nmlx5_2 1 3 ::ffff:10.0.0.5\n"));
+
+  ports[0].gids[0].index = 5;
+  LibraryFiles anew(folder.path() + "/libs");
+  ASSERT_TRUE(WriteBy(anew));
+  EXPECT_EQ(Conf(a, "/gids"), first);
+
+  view.attachments[0].attachment.id = 3;  // the pod's sandbox was made anew
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a, "/gids"), HasSubstr("\nmlx5_2 1 5 ::ffff:10.0.0.5\n"));
+  ports.clear();
+  view.attachments[0].attachment.id = 4;
+  ASSERT_TRUE(Write());
+  EXPECT_FALSE(std::filesystem::exists(a + "/gids"));
 }
 
 TEST_F(LibraryFilesTest, AfterARestartThePodsThatRunGetThemAgain) {

@@ -1,8 +1,12 @@
 #include "cmd/raild/workers/rail_resources.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 
+#include "lib/base/strict_json.h"
 #include "lib/base/text.h"
+#include "lib/base/utf8.h"
 #include "lib/inspect/hardware.h"
 
 namespace rail::raild {
@@ -10,6 +14,9 @@ namespace {
 
 // The longest text of an attribute (resource/v1, DeviceAttributeMaxValueLength).
 constexpr size_t kLongestText = 64;
+// Of a claim's parameters.
+constexpr const char* kConfigVersion = "rail.railcni.io/v1alpha1";
+constexpr const char* kConfigKind = "RailConfig";
 
 class Attributes {
  public:
@@ -50,14 +57,51 @@ Result<kubernetes::Device> ResourceOf(const kubelet::Device& device, const engin
   attributes.Text("su", unit);
   if (rail.leaf) attributes.Text("leaf", rail.leaf->leaf.router_id.ToString());
   attributes.Number("mtu", rail.rail.mtu);
-  if (const auto speed = sysfs.ReadNumber("class/net/" + rail.rail.pf + "/speed"))
+  if (const auto speed = sysfs.ReadNumber("class/net/" + rail.rail.pf + "/speed")) {
     attributes.Number("speed", *speed);
+    shown.capacity["bandwidth"] = std::to_string(*speed) + "M";  // of the one pod that has it
+  }
   const auto path = pcie::PathOf(sysfs, device.id);
   if (path) AddPlace(attributes, *path);
   attributes.Text("rdmaDevice", Join(sysfs.List("bus/pci/devices/" + device.id + "/infiniband"), ","));
   shown.attributes["offload"] = path.has_value();
   if (!device.healthy) shown.taints.push_back({.key = kUnhealthy, .value = "", .effect = "NoSchedule"});
   return shown;
+}
+
+Result<bool> WantsLibraries(const std::vector<kubernetes::ClaimConfig>& configs, const std::string& request) {
+  bool wants = true;
+  const auto is_it = [&](const std::string& each) {
+    return request == each || request.starts_with(each + "/");
+  };
+  for (const kubernetes::ClaimConfig& config : configs) {
+    if (!config.requests.empty() && std::ranges::none_of(config.requests, is_it)) continue;
+    RAIL_ASSIGN(const nlohmann::json parameters, ParseJson(config.parameters));
+    JsonErrors errors;
+    JsonObject object(parameters, "parameters", errors);
+    for (const auto& [key, only] :
+         {std::pair("apiVersion", kConfigVersion), std::pair("kind", kConfigKind)}) {
+      if (object.String(key) != only) errors.Add(object.PathOf(key), std::string("must be ") + only);
+    }
+    wants = object.BoolOr("libraries", wants);
+    object.RejectUnknown();
+    RAIL_TRY(
+        errors.ToStatus(std::string("the configuration for ") + kDriver + " in a DeviceClass or the claim"));
+  }
+  return wants;
+}
+
+void SetOtherOwners(v1::Rail& rail, const std::vector<std::string>& ids,
+                    const kubernetes::OtherOwners& others) {
+  rail.clear_other_owners();
+  for (const auto& [driver, addresses] : others) {
+    v1::OtherOwner owner;
+    for (const std::string& address : addresses) {
+      if (std::ranges::count(ids, address) != 0) owner.add_devices(address);
+    }
+    owner.set_driver(ValidUtf8(driver));
+    if (owner.devices_size() != 0) *rail.add_other_owners() = std::move(owner);
+  }
 }
 
 std::vector<IpPrefix> PrefixesOf(const state::Attachment& attachment) {

@@ -12,6 +12,7 @@
 #include "lib/kubelet/pool.h"
 #include "lib/kubernetes/resource_claims.h"
 #include "lib/kubernetes/resource_slices.h"
+#include "lib/kubernetes/slice_publisher.h"
 #include "lib/sriov/sysfs.h"
 
 namespace rail::raild {
@@ -23,6 +24,14 @@ inline constexpr const char* kUnhealthy = "rail.railcni.io/unhealthy";  // the k
 Result<kubernetes::Device> ResourceOf(const kubelet::Device& device, const engine::RailView& rail,
                                       const std::string& resource, const std::string& unit,
                                       const sriov::Sysfs& sysfs);
+
+// Whether the containers of a claim's request get the libraries' files; the last that says so counts. Parameters of a class or claim:
+//   {"apiVersion": "rail.railcni.io/v1alpha1", "kind": "RailConfig", "libraries": false}
+// Errors: kInvalid, with the key.
+Result<bool> WantsLibraries(const std::vector<kubernetes::ClaimConfig>& configs, const std::string& request);
+// Tells of those drivers that publish a device of the rail, which has the devices `ids`.
+void SetOtherOwners(v1::Rail& rail, const std::vector<std::string>& ids,
+                    const kubernetes::OtherOwners& others);
 
 std::vector<IpPrefix> PrefixesOf(const state::Attachment& attachment);
 

@@ -9,9 +9,11 @@ namespace {
 
 using kubernetes::Attribute;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 // rail0 of a server with 8 NICs.
@@ -53,6 +55,16 @@ TEST_F(RailResourcesTest, AVfAndTheGpuBelowItsSwitchHaveOnePcieSwitch) {
   }
 }
 
+TEST_F(RailResourcesTest, TheOtherOwnersOfARailAreThoseOfItsDevices) {
+  v1::Rail seen;
+  SetOtherOwners(seen, {"vf0", "vf1"}, {{"a.net", {"vf9"}}, {"b.net", {"vf1", "vf9"}}});
+  ASSERT_EQ(seen.other_owners_size(), 1);
+  EXPECT_EQ(seen.other_owners(0).driver(), "b.net");
+  EXPECT_THAT(seen.other_owners(0).devices(), ElementsAre("vf1"));
+  SetOtherOwners(seen, {"vf0", "vf1"}, {});
+  EXPECT_EQ(seen.other_owners_size(), 0);
+}
+
 TEST_F(RailResourcesTest, ADeviceSaysOfWhichRailAndFabricItIs) {
   rail.rail.index = 5;
   rail.leaf = engine::KnownLeaf{
@@ -69,6 +81,15 @@ TEST_F(RailResourcesTest, ADeviceSaysOfWhichRailAndFabricItIs) {
   rail.rail.place = {.rail = 3, .plane = 1};
   EXPECT_EQ(Shown({.id = "vf0x0"}).attributes.at("railNumber"), Attribute(int64_t{3}));
   EXPECT_EQ(Shown({.id = "vf0x0"}).attributes.at("plane"), Attribute(int64_t{1}));
+}
+
+TEST_F(RailResourcesTest, ADeviceHasTheBandwidthOfItsUplink) {
+  EXPECT_THAT(Shown({.id = "vf0x0"}).capacity, IsEmpty()) << "the kernel does not know the uplink's speed";
+  tree.Write("sys/class/net/" + rail.rail.pf + "/speed", "400000\n");
+  const kubernetes::Device shown = Shown({.id = "vf0x0"});
+  EXPECT_EQ(shown.attributes.at("speed"), Attribute(int64_t{400'000}));
+  EXPECT_THAT(shown.capacity, ElementsAre(Pair("bandwidth", "400000M")));
+  EXPECT_TRUE(kubernetes::CheckPool({.driver = kDriver, .node = "n1", .devices = {shown}}));
 }
 
 TEST_F(RailResourcesTest, AnUnhealthyDeviceKeepsNewPodsAwayAndEndsNone) {
@@ -101,6 +122,39 @@ TEST(PodsStatus, HasTheInterfaceAndItsAddressesAsHosts) {
   EXPECT_EQ(status.addresses[0].ToString(), "10.0.0.7/32");
   EXPECT_EQ(status.addresses[1].ToString(), "fd00::7/128");
   EXPECT_EQ(status.mac, a.mac);
+}
+
+TEST(WantsLibraries, TheLastThatSaysSoCountsForItsRequests) {
+  const auto says = [](const std::string& more) {
+    return R"({"apiVersion": "rail.railcni.io/v1alpha1", "kind": "RailConfig")" + more + "}";
+  };
+  const std::string off = says(R"(, "libraries": false)"), on = says(R"(, "libraries": true)");
+  EXPECT_TRUE(*WantsLibraries({}, "rail0"));
+  EXPECT_TRUE(*WantsLibraries({{.requests = {}, .parameters = says("")}}, "rail0"));
+  EXPECT_FALSE(*WantsLibraries({{.requests = {}, .parameters = off}}, "rail0"));
+  EXPECT_TRUE(*WantsLibraries({{.requests = {"rail1"}, .parameters = off}}, "rail0"));
+  EXPECT_FALSE(*WantsLibraries({{.requests = {"rail0"}, .parameters = off}}, "rail0/near"))
+      << "of a prioritized list";
+  EXPECT_TRUE(
+      *WantsLibraries({{.requests = {}, .parameters = off}, {.requests = {}, .parameters = on}}, "rail0"));
+}
+
+TEST(WantsLibraries, WhatIsNotUnderstoodIsRefusedByItsKey) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"null", "parameters"},
+      {R"({"apiVersion": "v2", "kind": "RailConfig"})",
+       "parameters.apiVersion: must be rail.railcni.io/v1alpha1"},
+      {R"({"apiVersion": "rail.railcni.io/v1alpha1"})", "parameters.kind"},
+      {R"({"apiVersion": "rail.railcni.io/v1alpha1", "kind": "RailConfig", "libraries": "no"})",
+       "parameters.libraries"},
+      {R"({"apiVersion": "rail.railcni.io/v1alpha1", "kind": "RailConfig", "librarys": false})", "librarys"}};
+  for (const auto& [parameters, key] : wrong) {
+    const auto wants = WantsLibraries({{.requests = {}, .parameters = parameters}}, "rail0");
+    ASSERT_FALSE(wants) << parameters;
+    EXPECT_EQ(wants.error().code, Code::kInvalid);
+    EXPECT_THAT(wants.error().message,
+                ::testing::AllOf(::testing::HasSubstr(key), ::testing::HasSubstr("rail.railcni.io")));
+  }
 }
 
 }  // namespace

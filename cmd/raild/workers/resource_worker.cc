@@ -5,7 +5,6 @@
 
 #include "cmd/raild/workers/rail_resources.h"
 #include "lib/base/log.h"
-#include "lib/kubernetes/slice_publisher.h"
 
 namespace rail::raild {
 namespace {
@@ -13,6 +12,14 @@ namespace {
 // Several looks and views share it.
 constexpr std::chrono::milliseconds kGather{100};
 constexpr std::chrono::seconds kRoundTime{30};
+// Other drivers come and go, and others may change our slices.
+constexpr std::chrono::minutes kLookAgain{30};
+
+Status Find(std::optional<kubernetes::ResourceApi>& api, kubernetes::Client& client, Deadline until) {
+  if (api) return {};
+  RAIL_ASSIGN(api, kubernetes::FindResourceApi(client, until));
+  return {};
+}
 
 }  // namespace
 
@@ -31,13 +38,15 @@ void ResourceWorker::Stop() {
 
 Result<kubernetes::Claim> ResourceWorker::Claim(const kubernetes::ClaimName& claim, Deadline until) {
   const std::lock_guard lock(asking_);
-  RAIL_ASSIGN(const kubernetes::ResourceApi api, kubernetes::FindResourceApi(asks_, until));
-  return kubernetes::GetClaim(api, claim, kDriver, until);
+  RAIL_TRY(Find(ask_api_, asks_, until));
+  auto got = kubernetes::GetClaim(*ask_api_, claim, kDriver, until);
+  if (!got) ask_api_.reset();  // the server may be another now
+  return got;
 }
 
 void ResourceWorker::Publish(std::vector<kubernetes::Device> devices) {
   worker_.loop().Post([this, devices = std::move(devices)]() mutable {
-    if (wanted_ == devices && is_published_) return;
+    if (wanted_ == devices && is_published_ && Clock::now() < look_again_) return;
     wanted_ = std::move(devices);
     is_published_ = false;
     Soon();
@@ -47,6 +56,7 @@ void ResourceWorker::Publish(std::vector<kubernetes::Device> devices) {
 void ResourceWorker::PublishAgain() {
   worker_.loop().Post([this] {
     is_published_ = false;
+    api_.reset();
     Soon();
   });
 }
@@ -57,6 +67,11 @@ void ResourceWorker::Report(const kubernetes::ClaimName& claim,
     reports_[claim.uid] = {claim, std::move(statuses)};
     Soon();
   });
+}
+
+kubernetes::OtherOwners ResourceWorker::others() const {
+  const std::lock_guard lock(others_mutex_);
+  return others_;
 }
 
 void ResourceWorker::Soon() {
@@ -78,15 +93,22 @@ void ResourceWorker::Round() {
 
 Status ResourceWorker::TryRound() {
   const Deadline until = After(kRoundTime);
-  RAIL_ASSIGN(kubernetes::ResourceApi api, kubernetes::FindResourceApi(client_, until));
+  RAIL_TRY(Find(api_, client_, until));
   Status published;
   if (wanted_ && !is_published_) {
     const auto done =
-        kubernetes::Publish(api, {.driver = kDriver, .node = node_, .devices = *wanted_}, until);
+        kubernetes::Publish(*api_, {.driver = kDriver, .node = node_, .devices = *wanted_}, until);
     is_published_ = done.has_value();
-    if (!done) published = tl::make_unexpected(done.error());
+    if (!done) {
+      published = tl::make_unexpected(done.error());
+    } else {
+      look_again_ = After(kLookAgain);
+      const std::lock_guard lock(others_mutex_);
+      others_ = done->others;
+    }
   }
-  const Status told = TellOfClaims(api, until);
+  const Status told = TellOfClaims(*api_, until);
+  if (!published || !told) api_.reset();  // the server may be another now
   return published ? told : published;
 }
 

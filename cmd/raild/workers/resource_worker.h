@@ -19,6 +19,7 @@
 #include "lib/kubernetes/backoff.h"
 #include "lib/kubernetes/client.h"
 #include "lib/kubernetes/resource_api.h"
+#include "lib/kubernetes/slice_publisher.h"
 
 namespace rail::raild {
 
@@ -38,6 +39,8 @@ class ResourceWorker final : public ClaimServer {
   void Publish(std::vector<kubernetes::Device> devices) override;
   void PublishAgain() override;
   void Report(const kubernetes::ClaimName& claim, std::vector<kubernetes::DeviceStatus> statuses) override;
+  // As of the last Publish that was done, half an hour ago at most while the API server answers.
+  kubernetes::OtherOwners others() const;
 
  private:
   enum class Kind { kRound };
@@ -53,10 +56,15 @@ class ResourceWorker final : public ClaimServer {
 
   const std::string node_;
   kubernetes::Client client_;
+  std::optional<kubernetes::ResourceApi> api_;  // as client_ has found it; nothing: find it
   std::mutex asking_;
-  kubernetes::Client asks_;  // of Claim
+  kubernetes::Client asks_;                         // of Claim
+  std::optional<kubernetes::ResourceApi> ask_api_;  // as asks_ has found it
   std::optional<std::vector<kubernetes::Device>> wanted_;
   bool is_published_ = false;
+  Deadline look_again_;
+  mutable std::mutex others_mutex_;
+  kubernetes::OtherOwners others_;
   std::map<std::string, Told> reports_;  // by UID, those that the server has not got
   kubernetes::Backoff backoff_;
   std::string problem_;  // as the log says it

@@ -33,7 +33,7 @@ def write(cluster: Cluster, folder: Path, change: Change | None = None) -> None:
         change(config)
     (folder / "node.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "wait.yaml").write_text(WAIT)
-    wanted = [f"  - ../../components/{name}" for name, key in (("api-server", "kubernetes"), ("device-plugin", "kubelet"))
+    wanted = [f"  - ../../components/{name}" for name, key in (("api-server", "kubernetes"), ("device-plugin", "device_plugin"), ("dra", "dra"))
               if f'"{key}"' in json.dumps(config)]
     components = ["components:", *wanted] if wanted else []
     (folder / "kustomization.yaml").write_text("\n".join([

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "lib/base/text.h"
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/tenant_vlans.h"
 #include "lib/engine/repair/representors.h"
@@ -96,6 +97,16 @@ class Attachments : Examiner {
              "tenant's");
   }
 
+  void Gids(const state::Attachment& a, const std::string& name) {
+    const auto moved = facts_.pods.moved_gids.find(a.id);
+    if (moved == facts_.pods.moved_gids.end()) return;
+    Find(Severity::kWarning, "gid-moved", name, Join(moved->second, "; "),
+         "a program that has opened the old index, or is told it (NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX, "
+         "perftest's -x), sends from an entry that is empty or another's: it fails, and so does each new try",
+         "leave these variables unset, as the settings in /etc/railcni do, and start the job's processes "
+         "anew. This stays until the pod is deleted: `gids` there is of its ADD");
+  }
+
   // Several pods of a rail that have lost their devices have lost them to one cause.
   void NicsReset() {
     std::map<std::string, size_t> lost;  // by rail
@@ -176,6 +187,7 @@ class Attachments : Examiner {
            "`railctl check` says which; raild puts them back");
     }
     Inside(shown.attachment, name);
+    Gids(shown.attachment, name);
     if (config_.tenancy.mode != config::TenancyMode::kOff) Tenant(shown, name);
     for (const engine::AddressElsewhere& elsewhere : shown.elsewhere) Elsewhere(elsewhere, shown, name);
     if (!shown.withdrawn.empty()) {

@@ -102,6 +102,7 @@ std::span<const Cause> Causes() {
       {"local-no-link-local", kRail, WithoutLeaf({})},
       {"no-leaf-neighbour", kRail, {"bgp-session-down", "part-failing:leaf", "device-unhealthy"}},
       {"bgp-session-down", kRail, {"device-unhealthy"}},
+      {"vf-of-two-owners", kRail, {"device-unhealthy"}},
       {"vlan-port-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
       {"vlan-vrf-missing", kRail, {"part-failing:leaf", "part-failing:bgp"}},
       {"vlan-session-down", kRail, {"part-failing:leaf"}},

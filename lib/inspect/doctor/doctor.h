@@ -102,6 +102,7 @@ struct CertificateFacts {
 struct PodsFacts {
   std::map<int64_t, std::vector<podnet::Deviation>>
       differ;  // by attachment's id; who is as ADD made it is not here
+  std::map<int64_t, std::vector<std::string>> moved_gids;  // by attachment's id (LookAtGids)
   size_t looked = 0;
   size_t not_looked = 0;       // there was no time for them, or
   std::optional<Error> error;  // why the first of them could not be looked into

@@ -395,6 +395,8 @@ const Ill kIlls[] = {
        for (const char* what : {"net1: 1", "net1: 2", "net1: 3", "net1: 4", "net1: 5"})
          f.pods.differ[Pod(f).id].push_back({what, "ip link"});
      }},
+    {"gid-moved", Severity::kWarning, "GID a has index 5 now, it had 3; GID b is gone",
+     [](NodeFacts& f) { f.pods.moved_gids[Pod(f).id] = {"GID a has index 5 now, it had 3", "GID b is gone"}; }},
     {"pods-not-looked-into", Severity::kInfo, "3 of 8 pods were not looked into: there was no time",
      [](NodeFacts& f) {
        f.pods.looked = 5;

@@ -7,6 +7,7 @@
 namespace rail::inspect {
 namespace {
 
+using namespace std::chrono_literals;
 using pcie::testing::Tree;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -35,6 +36,23 @@ TEST(DoctorOfGpus, ABadPairNamesAFreeVfOfTheBetterRail) {
       found[0].what,
       HasSubstr("at two processors; a VF of rail7 would be below one PCIe switch: 0000:dc:00.1 is free"));
   EXPECT_THAT(found[0].fix, HasSubstr("network of rail7"));
+}
+
+TEST(DoctorOfGpus, AGpuOfAClaimIsSeen) {
+  const Tree tree(Tree::File("8-gpus-8-nics"));
+  const Hardware hardware{
+      .sysfs = tree.sysfs_root(), .nvidia = tree.nvidia(), .pods = [](Deadline) {
+        return std::vector<pcie::PodDevices>{
+            {"ns", "a", {{"gpu.nvidia.com", "gpu-7"}, {"rail.railcni.io", "0000-18-00-1"}}}};
+      }};
+  NodeFacts facts = On("8-gpus-8-nics", "", "0000:18:00.1");
+  const Machinery seen = LookAtMachinery({}, hardware, After(1s));
+  facts.machinery.gpus_of_pods = seen.gpus_of_pods;
+  facts.machinery.pods = seen.pods;
+  const auto found = Diagnose(facts);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].id, "gpu-far-from-nic");
+  EXPECT_THAT(found[0].what, HasSubstr("0000:df:00.0"));
 }
 
 TEST(DoctorOfGpus, ATakenVfIsNotOffered) {

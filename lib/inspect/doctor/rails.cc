@@ -49,6 +49,7 @@ class Rails : Examiner {
       Unseen(rail, view->seen);
       Offered(rail, view->seen);
     }
+    Owners(rail);
     if (!facts_.ovsdb_down) Bridge(rail, seen);
     ForeignFlows(rail, seen);
     if (!facts_.links_unknown) {
@@ -105,6 +106,52 @@ class Rails : Examiner {
                      seen.device_problem()),
          "new pods do not get them, and wait where no other is free; pods that have one keep it",
          "what is said of the device is what has to be mended; raild tells the kubelet by itself");
+  }
+
+  // The rail's VFs and devices of node.json, and who offers each to pods.
+  std::map<std::string, std::set<std::string>> OwnersOf(const config::Rail& rail) const {
+    std::set<std::string> raild;
+    if (config_.kubelet.dra) raild = {"DRA driver rail.railcni.io"};
+    if (config_.kubelet.device_plugin) raild = {"resource " + config_.kubelet.ResourceOf(rail)};
+    std::map<std::string, std::set<std::string>> owners;
+    for (const config::DeviceEntry& entry : rail.devices) owners[entry.device] = raild;
+    for (const pcie::Nic& nic : facts_.machinery.machine.nics) {
+      if (nic.rail != rail.name) continue;
+      for (const std::string& vf : nic.vfs) owners[vf] = raild;
+    }
+    const auto add = [&](const std::string& id, const std::string& owner) {
+      const std::string address = pcie::PciAddressIn(id);
+      const auto device = owners.find(address.empty() ? id : address);
+      if (device != owners.end()) device->second.insert(owner);
+    };
+    for (const auto& [resource, ids] : facts_.machinery.allocatable) {
+      for (const std::string& id : ids) add(id, "resource " + resource);
+    }
+    const engine::RailView* view = ViewOf(rail.name);
+    if (view == nullptr) return owners;
+    for (const v1::OtherOwner& other : view->seen.other_owners()) {
+      for (const std::string& id : other.devices()) add(id, "DRA driver " + other.driver());
+    }
+    return owners;
+  }
+
+  void Owners(const config::Rail& rail) {
+    auto owners = OwnersOf(rail);
+    std::erase_if(owners, [](const auto& each) { return each.second.size() < 2; });
+    if (owners.empty()) return;
+    const auto& [device, of] = *owners.begin();
+    std::string what = fmt::format("{} is offered to pods by {}", device, Join(of, " and by "));
+    if (owners.size() > 1)
+      what += fmt::format("; {} more of the rail's devices have two owners", owners.size() - 1);
+    std::string fix =
+        "leave the devices to one: take them out of the other's pool (sriov-network-device-plugin: the "
+        "selectors in its ConfigMap; dranet, dra-driver-sriov: their filter)";
+    if (config_.kubelet.dra) fix += ", or set kubelet.dra to false in node.json";
+    if (config_.kubelet.device_plugin) fix += ", or set kubelet.device_plugin to false in node.json";
+    Find(Severity::kCritical, "vf-of-two-owners", rail.name, std::move(what),
+         "neither knows what the other has given: a second pod gets the device of the first, which loses its "
+         "rail, or cannot start",
+         std::move(fix));
   }
 
   // If raild prepares the NIC, its health says why it cannot. If node.json names representors, the rail needs no prepared NIC.

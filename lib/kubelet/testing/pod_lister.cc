@@ -12,9 +12,24 @@
 namespace rail::kubelet::testing {
 namespace {
 
+void Claim(const Given& given, v1::ContainerResources& container) {
+  v1::DynamicResource& claim = *container.add_dynamic_resources();
+  claim.set_claim_name("devices");
+  claim.set_claim_namespace(given.pod_namespace);
+  for (const std::string& id : given.ids) {
+    v1::ClaimResource& device = *claim.add_claim_resources();
+    device.add_cdi_devices()->set_name("k8s." + given.resource + "/claim=" + id);
+    if (given.resource.empty()) continue;
+    device.set_driver_name(given.resource);
+    device.set_pool_name("node1");
+    device.set_device_name(id);
+  }
+}
+
 class Service final : public v1::PodResourcesLister::Service {
  public:
-  explicit Service(std::vector<Given> allocations) : allocations_(std::move(allocations)) {}
+  Service(std::vector<Given> allocations, std::optional<pcie::ResourceDevices> allocatable)
+      : allocations_(std::move(allocations)), allocatable_(std::move(allocatable)) {}
   grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
                     v1::ListPodResourcesResponse* response) override {
     for (const Given& each : allocations_) {
@@ -23,27 +38,46 @@ class Service final : public v1::PodResourcesLister::Service {
       pod.set_namespace_(each.pod_namespace);
       v1::ContainerResources& container = *pod.add_containers();
       container.set_name("main");
+      if (each.claim) {
+        Claim(each, container);
+        *pod.add_containers() = container;
+        continue;
+      }
       v1::ContainerDevices& devices = *container.add_devices();
       devices.set_resource_name(each.resource);
       for (const std::string& id : each.ids) devices.add_device_ids(id);
     }
     return grpc::Status::OK;
   }
+  grpc::Status GetAllocatableResources(grpc::ServerContext*, const v1::AllocatableResourcesRequest*,
+                                       v1::AllocatableResourcesResponse* response) override {
+    if (!allocatable_) return {grpc::StatusCode::UNIMPLEMENTED, "unknown method"};
+    for (const auto& [resource, ids] : *allocatable_) {
+      for (const std::string& id : ids) {
+        v1::ContainerDevices& one = *response->add_devices();
+        one.set_resource_name(resource);
+        one.add_device_ids(id);
+      }
+    }
+    return grpc::Status::OK;
+  }
 
  private:
   std::vector<Given> allocations_;
+  std::optional<pcie::ResourceDevices> allocatable_;
 };
 
 }  // namespace
 
 struct PodLister::Parts {
-  explicit Parts(std::vector<Given> allocations) : service(std::move(allocations)) {}
+  Parts(std::vector<Given> allocations, std::optional<pcie::ResourceDevices> allocatable)
+      : service(std::move(allocations), std::move(allocatable)) {}
   Service service;
   std::unique_ptr<grpc::Server> server;
 };
 
-PodLister::PodLister(std::vector<Given> allocations)
-    : parts_(std::make_unique<Parts>(std::move(allocations))) {
+PodLister::PodLister(std::vector<Given> allocations, std::optional<pcie::ResourceDevices> allocatable)
+    : parts_(std::make_unique<Parts>(std::move(allocations), std::move(allocatable))) {
   std::string pattern = (std::filesystem::temp_directory_path() / "railcni-kubelet-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     std::perror("make a folder for a test");

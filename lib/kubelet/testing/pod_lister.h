@@ -6,8 +6,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "lib/pcie/pairs.h"
 
 namespace rail::kubelet::testing {
 
@@ -16,11 +19,14 @@ struct Given {
   std::string pod;
   std::string resource;
   std::vector<std::string> ids;
+  // The devices are of a claim that two containers share, and `resource` is its driver; "": as a kubelet that knows the CDI devices alone.
+  bool claim = false;
 };
 
 class PodLister {
  public:
-  explicit PodLister(std::vector<Given> allocations);
+  // `allocatable`: nullopt: a kubelet that has no such call.
+  explicit PodLister(std::vector<Given> allocations, std::optional<pcie::ResourceDevices> allocatable = {});
   ~PodLister();
   PodLister(const PodLister&) = delete;
   PodLister& operator=(const PodLister&) = delete;

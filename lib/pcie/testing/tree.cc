@@ -109,7 +109,7 @@ void Tree::AddDevice(const std::string& folder, const std::vector<std::string>& 
     Write("nvidia/gpus/" + address + "/information",
           "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 189\nGPU UUID: \t " + words[2] +
               "\nVideo BIOS: \t 96.00.61.00.01\nBus Type: \t PCIe\nBus Location: \t " + address +
-              "\nDevice Minor: \t 0\nGPU Excluded:\t No");
+              "\nDevice Minor: \t " + std::to_string(gpus_++) + "\nGPU Excluded:\t No");
   }
   if (kind != "nic") return;
   rails_.emplace_back("rail" + std::to_string(rails_.size()), words[2]);

@@ -39,6 +39,7 @@ class Tree {
   void Link(const std::string& path, const std::string& target) const;
 
   std::string root_;
+  unsigned gpus_ = 0;  // the next one's minor number
   std::vector<std::pair<std::string, std::string>> rails_;
 };
 
