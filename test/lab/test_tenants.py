@@ -95,7 +95,8 @@ def test_a_label_moves_running_pods(world: World, api: ApiServer, tables: Tables
 
         eventually("red's pods reach each other", lambda: all(traffic.arrivals[index[p]] for p in to_old), bool, 20)
         assert not any(traffic.arrivals[index[p]] for p in to_target), "blue was reached before the move"
-        assert traffic.lost() == 0, "something is lost before the move"
+        lost = traffic.lost()
+        assert lost == 0, f"{lost} packets are lost before the move"
         megaflows = {pair: megaflow(world, *pair) for pair in together}
         began = time.monotonic()
         api.label("moves", "blue")

@@ -18,6 +18,8 @@ from world import World, eventually
 
 PORT = 4792
 PERIOD = 0.01
+SO_RCVBUFFORCE = 33  # socket(7)
+RECEIVED = 8 << 20  # bytes: seconds of traffic, for which a busy machine may keep the reader waiting
 
 
 class Traffic:
@@ -29,6 +31,7 @@ class Traffic:
         self.sent = [0] * len(self.pairs)
         self.pause, self.silent = threading.Event(), threading.Event()
         self.ended = threading.Event()
+        self.unheard: int | None = None  # of the allowed pairs, before the first flows_again: a route was still on its way
         self.sockets: dict[str, socket.socket] = {}
         self.threads: list[threading.Thread] = []
         self.addresses: dict[str, str] = {}
@@ -54,6 +57,7 @@ class Traffic:
             with kernel.inside(port.namespace):
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
             s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, port.ifname.encode() + b"\0")
+            s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVED)
             s.bind((port.ipv4, PORT))
             self.addresses[name] = port.ipv4
             self.sockets[name] = s
@@ -68,6 +72,8 @@ class Traffic:
         while not self.ended.is_set():
             if self.pause.is_set():
                 self.silent.set()
+            else:
+                self.silent.clear()
             for index, (source, target) in enumerate([] if self.silent.is_set() else self.pairs):
                 try:
                     self.sockets[source].sendto(struct.pack("!I", index), (self.addresses[target], PORT))
@@ -102,17 +108,24 @@ class Traffic:
 
     def flows_again(self, seconds: float = 30) -> None:
         eventually("traffic in both directions", self.flows, bool, seconds)
+        if self.unheard is None:
+            self.unheard = self.silent_missing(1)
+            eventually("traffic after the count", self.flows, bool, seconds)
 
-    def lost(self, seconds: float = 10) -> int:
-        """How many datagrams of the allowed pairs have not arrived, of all since the beginning. The pods are silent meanwhile."""
+    def lost(self) -> int:
+        """How many datagrams of the allowed pairs have not arrived, of all since the first `flows_again`. The pods are silent meanwhile."""
+        return self.silent_missing(10, self.unheard or 0) - (self.unheard or 0)
+
+    def silent_missing(self, seconds: float, accepted: int = 0) -> int:
         self.pause.set()
         assert self.silent.wait(30), "the sender hangs"
         deadline = time.monotonic() + seconds  # what is under way arrives, or never will
-        while self.missing() and time.monotonic() < deadline:
+        while self.missing() > accepted and time.monotonic() < deadline:
             time.sleep(PERIOD)
         missing = self.missing()
         self.pause.clear()
-        self.silent.clear()
+        while self.silent.is_set() and self.threads[0].is_alive():
+            time.sleep(PERIOD / 10)
         return missing
 
     def missing(self) -> int:
