@@ -28,4 +28,18 @@ std::string PciAddress::ToString() const {
   return fmt::format("{:04x}:{:02x}:{:02x}.{}", domain, bus, device, function);
 }
 
+std::optional<PciAddress> PciAddress::ParseLabel(std::string_view text) {
+  std::string address(text);
+  for (const char end : {'.', ':', ':'}) {
+    const size_t at = address.rfind('-');
+    if (at == std::string::npos) return std::nullopt;
+    address[at] = end;
+  }
+  return Parse(address);
+}
+
+std::string PciAddress::ToLabel() const {
+  return fmt::format("{:04x}-{:02x}-{:02x}-{}", domain, bus, device, function);
+}
+
 }  // namespace rail

@@ -23,6 +23,9 @@ struct PciAddress {
   // As the kernel writes it, in lower case: 0000:3b:00.2, 10002:01:00.0. Nothing: `text` is no such address.
   static std::optional<PciAddress> Parse(std::string_view text);
   std::string ToString() const;
+  // As a DNS label, with '-' for each ':' and '.': 0000-3b-00-2. Devices of ResourceSlices have such names.
+  static std::optional<PciAddress> ParseLabel(std::string_view text);
+  std::string ToLabel() const;
   auto operator<=>(const PciAddress&) const = default;
 };
 

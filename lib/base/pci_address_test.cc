@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rail {
 namespace {
 
@@ -38,6 +40,18 @@ TEST(PciAddress, IsNothingElse) {
                            "mlx5_core.sf.4"})
     EXPECT_FALSE(IsPciAddress(text)) << text;
   EXPECT_FALSE(IsPciAddress(std::string_view("0000:3b:00.2\0", 13)));
+}
+
+TEST(PciAddress, IsALabelToo) {
+  for (const auto& [address, label] :
+       {std::pair("0000:3b:00.2", "0000-3b-00-2"), std::pair("10002:01:1f.7", "10002-01-1f-7")}) {
+    EXPECT_EQ(PciAddress::Parse(address)->ToLabel(), label);
+    EXPECT_EQ(PciAddress::ParseLabel(label), PciAddress::Parse(address)) << label;
+  }
+  for (const char* text :
+       {"", "-", "vf-7", "0000-3b-00", "0000-3b-00-", "0000-3b-000-", "00-00-3b-00-0", "a1b2-00-17",
+        "a-b-c-d", "0000:3b:00.2", "0000:3b-00-2", "0000-3b-00-2-1", "00000-3b-00-2", "0000-3B-00-2"})
+    EXPECT_EQ(PciAddress::ParseLabel(text), std::nullopt) << text;
 }
 
 // Not as texts: 10002 is behind e000.

@@ -214,8 +214,9 @@ Result<std::vector<std::string>> LookAtGids(const std::string& libraries, const 
                                             const state::Attachment& a) {
   std::ifstream file(libs::FolderOf(libraries, a.device) + "/" + libs::kGidsFile);
   const std::string lines{std::istreambuf_iterator<char>(file), {}};
+  if (libraries.empty() || lines.empty()) return std::vector<std::string>();
   const std::optional<netns::Netns> pod = engine::PodNamespace(a);
-  if (libraries.empty() || lines.empty() || !pod) return std::vector<std::string>();
+  if (!pod) return std::vector<std::string>();
   RAIL_ASSIGN(const netns::SysfsView mounted, SysfsOf(*pod));
   return libs::MovedGids(lines, PortOf(Sysfs(mounted.path()), rail, a));
 }

@@ -56,10 +56,14 @@ TEST_F(PodsPort, HasTheGidsOfItsInterfaceAndKnowsThoseOfItsAddresses) {
 }
 
 TEST_F(PodsPort, SeesAGidThatHasMovedAndOneThatIsGone) {
+  EXPECT_FALSE(libs::LacksGids({.ports = {Port()}, .other_links = {}, .gpus = {}})) << "no RDMA device";
   Entry(3, kOwn4);
+  EXPECT_TRUE(libs::LacksGids({.ports = {Port()}, .other_links = {}, .gpus = {}}))
+      << "that of its IPv6 address";
   const std::string lines = libs::GidLines({.ports = {Port()}, .other_links = {}, .gpus = {}});
   Entry(4, kOwn6);
   EXPECT_THAT(libs::MovedGids(lines, Port()), testing::IsEmpty()) << "one more";
+  EXPECT_FALSE(libs::LacksGids({.ports = {Port()}, .other_links = {}, .gpus = {}}));
   Entry(3, kEmpty);
   Entry(5, kOwn4);
   EXPECT_THAT(libs::MovedGids(lines, Port()),

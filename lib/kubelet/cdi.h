@@ -23,7 +23,7 @@ bool IsName(std::string_view name, std::string_view between);
 
 // Adds the device of a request to `spec`, null at first: "<uid>-<request>", with '.' for the '/' of "request/subrequest". A request without
 // edits has none: runtimes refuse an empty one. Two devices of one container that set one variable overwrite each other, so
-// `allocation` is that of the whole request. Returns what containers name: its cdi_names and, if there is one, this device.
+// `allocation` is that of the whole request, with variables that two requests have in common equal in both. Returns what containers name: its cdi_names and, if there is one, this device.
 // Errors: kInvalid what CDI cannot express, or a runtime refuses; `spec` stays as it was.
 Result<std::vector<std::string>> AddCdiDevice(nlohmann::json& spec, const std::string& uid,
                                               const std::string& request, const Allocation& allocation);

@@ -36,7 +36,7 @@ class PreparedClaims {
     std::vector<PreparedDevice> devices;
     std::string problem;  // the record is damaged: which file, and how; the rest is what could be read
   };
-  // What containers get for all devices of one request. Called with the lock held, before anything is written; changes nothing.
+  // What containers get for all devices of one request (AddCdiDevice). Called with the lock held, before anything is written; changes nothing.
   using Edits = std::function<Result<Allocation>(const std::string& request, const Devices& devices)>;
 
   // Makes whole what a crash has left, or removes it. A damaged record is no error here: the pods of other claims have to end.

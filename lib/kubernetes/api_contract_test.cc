@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -22,11 +21,6 @@ namespace {
 
 constexpr char kKey[] = "railcni.io/tenant";
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 class Api : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -34,11 +28,11 @@ class Api : public ::testing::TestWithParam<bool> {
       fake = std::make_unique<testing::ApiServer>();
       endpoint = {.url = fake->url(), .token_file = {}, .ca_file = {}};
     } else {
-      const std::string url = Variable("RAILCNI_TEST_API");
+      const std::string url = testing::Variable("RAILCNI_TEST_API");
       if (url.empty()) GTEST_SKIP() << "RAILCNI_TEST_API names no API server";
       config::Kubernetes config;
       config.api = url;
-      endpoint = *FindEndpoint(config, {"", "", Variable("RAILCNI_TEST_API_FOLDER")});
+      endpoint = *FindEndpoint(config, {"", "", testing::Variable("RAILCNI_TEST_API_FOLDER")});
     }
     client = std::make_unique<Client>(endpoint, "railcni-test");
   }
@@ -131,7 +125,7 @@ TEST_P(Api, TakesAnEventAndTheConditionOfANode) {
                      .warning = true,
                      .host = "n1"},
                     UnixMs(), static_cast<uint64_t>(UnixMs())));
-  const std::string node = fake != nullptr ? "n1" : Variable("RAILCNI_TEST_API_NODE");
+  const std::string node = fake != nullptr ? "n1" : testing::Variable("RAILCNI_TEST_API_NODE");
   if (node.empty()) return;
   Must(ConditionRequest(node, ConditionOf({{"rail0", ""}}), UnixMs(), UnixMs()));
 }

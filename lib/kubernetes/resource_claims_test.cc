@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "lib/kubernetes/testing/resource_server.h"
@@ -249,31 +247,11 @@ TEST_F(ResourceClaims, AreReadAgainWhenTheServerIsBack) {
   EXPECT_EQ(GetClaim(api, kClaim, kDriver, Clock::now()).error().code, Code::kTransient);
 }
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-class ClaimContract : public ::testing::TestWithParam<bool> {
+class ClaimContract : public testing::ResourceContract {
  protected:
   void SetUp() override {
-    Endpoint endpoint;
-    if (!GetParam()) {
-      fake = std::make_unique<ResourceServer>();
-      endpoint.url = fake->url();
-    } else {
-      if (Variable("RAILCNI_TEST_API").empty()) GTEST_SKIP() << "RAILCNI_TEST_API names no API server";
-      config::Kubernetes config;
-      config.api = Variable("RAILCNI_TEST_API");
-      endpoint = *FindEndpoint(config, {"", "", Variable("RAILCNI_TEST_API_FOLDER")});
-    }
-    client = std::make_unique<Client>(endpoint, "railcni-test");
-    const auto found = FindResourceApi(*client, Soon());
-    if (GetParam() && !found && found.error().code == Code::kUnsupported)
-      GTEST_SKIP() << found.error().message;
-    ASSERT_TRUE(found) << found.error().message;
-    api = *found;
-    Create();
+    ResourceContract::SetUp();
+    if (api.client != nullptr) Create();
   }
   void TearDown() override {
     if (api.client != nullptr && fake == nullptr)
@@ -318,9 +296,6 @@ class ClaimContract : public ::testing::TestWithParam<bool> {
           .content_type = "application/merge-patch+json"});
   }
 
-  std::unique_ptr<ResourceServer> fake;
-  std::unique_ptr<Client> client;
-  ResourceApi api;
   ClaimName claim{"railcni-claims-" + std::to_string(::getpid()), "c", ""};
 };
 

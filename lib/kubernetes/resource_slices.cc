@@ -103,14 +103,9 @@ json ToJson(const Device& device) {
 }  // namespace
 
 Result<std::string> DeviceNameOf(std::string_view id) {
-  if (const auto address = PciAddress::Parse(id)) {
-    std::string name = address->ToString();
-    std::ranges::replace_if(name, [](char c) { return c == ':' || c == '.'; }, '-');
-    return name;
-  }
-  // With three '-' it could be the name of an address.
-  if (config::IsLabel(id) && std::ranges::count(id, '-') != 3) return std::string(id);
-  const std::string rule = "' for the API server: it is no PCI address, nor a DNS label without three '-'";
+  if (const auto address = PciAddress::Parse(id)) return address->ToLabel();
+  if (config::IsLabel(id) && !PciAddress::ParseLabel(id)) return std::string(id);
+  const std::string rule = "' for the API server: it is no PCI address, nor a DNS label that no address has";
   return Fail(Code::kInvalid, "name device '" + std::string(id) + rule);
 }
 

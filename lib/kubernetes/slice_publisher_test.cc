@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "lib/kubernetes/testing/resource_server.h"
@@ -408,34 +406,13 @@ TEST_F(SlicePublisher, SaysWhichKubernetesItNeeds) {
   EXPECT_EQ(FindResourceApi(client, Soon()).error().code, Code::kTransient);
 }
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-class SliceContract : public ::testing::TestWithParam<bool> {
+class SliceContract : public testing::ResourceContract {
  protected:
   void SetUp() override {
-    Endpoint endpoint;
-    node = "n1";
-    if (!GetParam()) {
-      fake = std::make_unique<ResourceServer>();
-      fake->AddNode(node, "uid-n1");
-      endpoint.url = fake->url();
-    } else {
-      node = Variable("RAILCNI_TEST_API_NODE");
-      if (node.empty() || Variable("RAILCNI_TEST_API").empty())
-        GTEST_SKIP() << "RAILCNI_TEST_API and RAILCNI_TEST_API_NODE name no API server and node";
-      config::Kubernetes config;
-      config.api = Variable("RAILCNI_TEST_API");
-      endpoint = *FindEndpoint(config, {"", "", Variable("RAILCNI_TEST_API_FOLDER")});
-    }
-    client = std::make_unique<Client>(endpoint, "railcni-test");
-    const auto found = FindResourceApi(*client, Soon());
-    if (GetParam() && !found && found.error().code == Code::kUnsupported)
-      GTEST_SKIP() << found.error().message;
-    ASSERT_TRUE(found) << found.error().message;
-    api = *found;
+    if (GetParam()) node = testing::Variable("RAILCNI_TEST_API_NODE");
+    if (node.empty()) GTEST_SKIP() << "RAILCNI_TEST_API_NODE names no node";
+    ResourceContract::SetUp();
+    if (fake != nullptr) fake->AddNode(node, "uid-n1");
   }
   void TearDown() override {
     if (api.client != nullptr) (void)RemoveAll(api, driver, node, Soon());
@@ -446,10 +423,7 @@ class SliceContract : public ::testing::TestWithParam<bool> {
     return done ? *done : Published{.written = -1, .removed = -1, .generation = -1};
   }
 
-  std::unique_ptr<ResourceServer> fake;
-  std::unique_ptr<Client> client;
-  ResourceApi api;
-  std::string node;
+  std::string node = "n1";
   const std::string driver = "test-" + std::to_string(::getpid()) + ".railcni.io";
 };
 

@@ -120,6 +120,16 @@ std::string GidLines(const Pod& pod) {
   return lines;
 }
 
+bool LacksGids(const Pod& pod) {
+  return std::ranges::any_of(pod.ports, [](const Port& port) {
+    std::set<std::string> there;
+    for (const Gid& gid : port.gids) {
+      if (IsOwn(port, gid)) there.insert(gid.gid);
+    }
+    return !port.rdma.empty() && there != port.own_gids;
+  });
+}
+
 std::vector<std::string> MovedGids(const std::string& lines, const Port& now) {
   std::vector<std::string> moved;
   for (const std::string_view line : Split(lines, "\n")) {

@@ -98,6 +98,8 @@ std::string FolderOf(const std::string& all, const std::string& device);
 // The file `gids`: a line for each RoCE v2 entry of the pod's addresses, "mlx5_2 1 3 ::ffff:10.0.0.5" (RDMA device, port, index, GID).
 inline constexpr const char* kGidsFile = "gids";
 std::string GidLines(const Pod& pod);
+// Whether an RDMA device of the pod has no such entry yet for one of its addresses: the kernel makes them after the address.
+bool LacksGids(const Pod& pod);
 // Sentences: which entries of `lines` that are of this port's addresses have another index `now`, or are gone. A new entry is none.
 std::vector<std::string> MovedGids(const std::string& lines, const Port& now);
 

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <optional>
 
+#include "lib/base/pci_address.h"
+
 namespace rail::pcie {
 namespace {
 
@@ -31,21 +33,11 @@ const Gpu* GpuOf(const Machine& machine, const PodDevices::Device& device) {
   return it == machine.gpus.end() ? nullptr : &*it;
 }
 
-// "0000-1b-00-0" to "0000:1b:00.0": a device's name in a ResourceSlice is a DNS label.
-void ReadLabel(std::string& id) {
-  const size_t bus = id.find('-');
-  if (id.find(':') != std::string::npos || id.find('-', bus + 1) != bus + 3 ||
-      id.find('-', bus + 4) != bus + 6)
-    return;
-  id[bus] = id[bus + 3] = ':';
-  id[bus + 6] = '.';
-}
-
 }  // namespace
 
 std::string PciAddressIn(std::string id) {
   std::ranges::transform(id, id.begin(), [](unsigned char c) { return std::tolower(c); });
-  ReadLabel(id);
+  if (const auto address = PciAddress::ParseLabel(id)) return address->ToString();
   const size_t colon = id.find(':');
   if (colon == std::string::npos) return {};
   const size_t zeros = std::min(id.find_first_not_of('0'), colon);

@@ -31,7 +31,7 @@ struct PodDevices {
 using ResourceDevices = std::map<std::string, std::vector<std::string>>;
 
 // The PCI address that a device's id begins with, as the kernel writes it: NVML's has eight digits of the domain, and either case; "-" and ":"
-// begin a suffix. A driver of claims may write "-" for ":" and ".". "": none.
+// begin a suffix. A driver of claims may write it as a label (PciAddress). "": none.
 std::string PciAddressIn(std::string id);
 
 using PodName = std::pair<std::string, std::string>;  // namespace, name

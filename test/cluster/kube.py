@@ -9,8 +9,8 @@ import http.client
 import json
 import socket
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from railcni_cluster import cluster as clusters
 from railcni_cluster import kubectl, node, objects, services
 from railcni_cluster.layout import Cluster, KubeNode
 from railcni_cluster.names import WORKLOAD
-from railcni_lab import kernel, vty
+from railcni_lab import cabling, kernel, vty
 
 STATUS = "k8s.v1.cni.cncf.io/network-status"
 READY_SECONDS = 60
@@ -70,6 +70,12 @@ class Kube:
 
     def wait_ready(self, namespace: str, *names: str, seconds: int = READY_SECONDS) -> None:
         self.ctl("-n", namespace, "wait", "--for=condition=Ready", f"--timeout={seconds}s", *(f"pod/{name}" for name in names), seconds=seconds + 10)
+
+    def waits(self, namespace: str, name: str) -> str:
+        """Why no node takes the pod."""
+        self.ctl("-n", namespace, "wait", "--for=condition=PodScheduled=false", f"pod/{name}", "--timeout=30s")
+        [why] = [c["message"] for c in self.pod(namespace, name)["status"]["conditions"] if c["type"] == "PodScheduled"]
+        return str(why)
 
     def delete_pods(self, namespace: str, *names: str, force: bool = False) -> None:
         """Does not wait: what must go is what leftovers.py looks for; kubelet takes its time to forget a pod itself."""
@@ -136,6 +142,22 @@ class Kube:
     def flows(self, where: KubeNode, rail: int) -> list[str]:
         text = kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "--no-names", "dump-flows", f"unix:{where.lab_node.ovs_dir}/br-rail{rail}.mgmt"])
         return [line for line in text.splitlines() if "cookie=" in line]
+
+    @contextmanager
+    def without_leaf(self, where: KubeNode, rail: int) -> Iterator[None]:
+        """The cable is pulled at the leaf: raild sets its own end up again."""
+        leaf = self.lab.leaf(rail)
+        [port] = [port for port, behind in cabling.nodes_ports(self.lab, rail) if behind.name == where.name]
+        kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "down"])
+        try:
+            yield
+        finally:
+            kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "up"])
+
+    def end_device_plugin(self, where: KubeNode) -> None:
+        """With what it told Multus."""
+        node.kill_service(where, "device-plugin")
+        node.run_on(where, ["/bin/sh", "-c", "rm -f /var/run/k8s.cni.cncf.io/devinfo/dp/*"])
 
     # RailCNI
 

@@ -20,7 +20,6 @@ from kube import SYSTEM, Kube, eventually
 from railcni_cluster import kubectl, node, objects
 from railcni_cluster.layout import API_PORT, CONTROL_PLANE
 from railcni_cluster.names import WORKLOAD
-from railcni_lab import cabling, kernel
 from railcni_lab.layout import REPOSITORY, LabError
 from readme import manifests
 from test_lifecycle import NEVER, TALK
@@ -41,8 +40,7 @@ def claimed(resident: Kube) -> Iterator[Kube]:
     where = resident.node("n2")
     if node.kubelet_minor(resident.cluster) < 36 or "RAILCNI_MULTUS" not in os.environ:
         pytest.skip("claims: needs Kubernetes 1.36 (RAILCNI_KUBERNETES) and a Multus that knows claims (RAILCNI_MULTUS); Debian has neither")
-    node.kill_service(where, "device-plugin")
-    node.run_on(where, ["/bin/sh", "-c", "rm -f /var/run/k8s.cni.cncf.io/devinfo/dp/*"])  # what it told Multus
+    resident.end_device_plugin(where)
     wait_for(resident, [0 for _ in resident.rails])
     folder = manifests(resident)
     apply(resident, claims)
@@ -90,13 +88,6 @@ def pod(kube: Kube, name: str, of: str = "rails") -> objects.Object:
     wanted["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": of}]
     wanted["spec"]["containers"][0]["resources"] = {"claims": [{"name": "rails"}]}
     return wanted
-
-
-def waits(kube: Kube, name: str) -> str:
-    """Why no node takes the pod."""
-    kube.ctl("-n", "tenant-a", "wait", "--for=condition=PodScheduled=false", f"pod/{name}", "--timeout=30s")
-    [why] = [c["message"] for c in kube.pod("tenant-a", name)["status"]["conditions"] if c["type"] == "PodScheduled"]
-    return str(why)
 
 
 def claim_of(kube: Kube, name: str) -> dict[str, Any]:
@@ -159,7 +150,7 @@ def test_a_claim_that_wants_no_files_keeps_those_of_its_pod(claimed: Kube, cost:
 
 def test_a_claim_for_more_than_the_uplink_has_waits(claimed: Kube) -> None:
     kubectl.apply(claimed.cluster, pod(claimed, "o7", of="too-wide"))
-    assert "cannot allocate all claims" in waits(claimed, "o7")
+    assert "cannot allocate all claims" in claimed.waits("tenant-a", "o7")
     claimed.delete_pods("tenant-a", "o7")
 
 
@@ -174,19 +165,14 @@ def test_a_pod_that_asks_for_the_resource_gets_a_claim(claimed: Kube, cost: Cost
 
 def test_a_rail_without_its_leaf_is_for_no_new_pod(claimed: Kube, cost: Cost) -> None:
     """Those that run are not touched, and one that waits begins when the leaf is back."""
-    leaf, before, left = claimed.lab.leaf(0), pods_of_n2(claimed), free(claimed)
+    before, left, began = pods_of_n2(claimed), free(claimed), time.monotonic()
     assert min(left) > 0
-    [port] = [port for port, behind in cabling.nodes_ports(claimed.lab, 0) if behind.name == "n2"]
-    kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "down"])
-    began = time.monotonic()
-    try:
+    with claimed.without_leaf(claimed.node("n2"), 0):
         eventually("rail0 is tainted", lambda: free(claimed), lambda count: count[0] == 0 and count[1:] == left[1:], 60)
         gone = time.monotonic() - began
         assert gone > GRACE - 1, "a flap shorter than the grace period does not reach the API server"
         kubectl.apply(claimed.cluster, pod(claimed, "o4"))
-        assert "cannot allocate all claims" in waits(claimed, "o4")
-    finally:
-        kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "up"])
+        assert "cannot allocate all claims" in claimed.waits("tenant-a", "o4")
     claimed.wait_ready("tenant-a", "o4", seconds=120)
     assert before.items() <= pods_of_n2(claimed).items(), "the pods that ran run on"
     cost.lost = f"0 pods; n2's rail0 tainted {gone:.0f} s after the cable was pulled"
@@ -208,8 +194,7 @@ def test_a_second_owner_of_the_devices_is_found(claimed: Kube) -> None:
         [what] = eventually("both owners are named", found, bool, 60)
         assert "DRA driver rail.railcni.io" in what and "resource nvidia.com/rail0" in what, what
     finally:
-        node.kill_service(where, "device-plugin")
-        node.run_on(where, ["/bin/sh", "-c", "rm -f /var/run/k8s.cni.cncf.io/devinfo/dp/*"])
+        claimed.end_device_plugin(where)
     eventually("it has gone with the plugin", found, lambda what: not what, 60)
 
 

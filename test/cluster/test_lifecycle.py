@@ -89,7 +89,7 @@ def test_a_pod_waits_while_all_devices_are_given_away(resident: Kube, cost: Cost
     names = [f"full{i}" for i in range((len(pool) - len(resident.records(where))) // 2)]
     resident.run_pods(*((name, "tenant-d", "n1") for name in names))
     kubectl.apply(resident.cluster, objects.pod("waits", "tenant-d", node="n1", image=WORKLOAD))
-    resident.ctl("-n", "tenant-d", "wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=30s")
+    resident.waits("tenant-d", "waits")
     assert {r["device"] for r in resident.records(where)} == pool
     assert not pool & kernel.links(where.lab_node.namespace)
     resident.delete_pods("tenant-d", names[0], force=True)

@@ -15,7 +15,6 @@ from flow import Flow
 from kube import SYSTEM, Kube, eventually
 from railcni_cluster import kubectl, node, objects, overlay
 from railcni_cluster.names import WORKLOAD
-from railcni_lab import cabling, kernel
 from readme import manifests
 from test_lifecycle import NEVER, TALK
 
@@ -54,8 +53,7 @@ def wait_for(kube: Kube, wanted: list[int]) -> float:
 @pytest.fixture(scope="module")
 def offered(resident: Kube) -> Iterator[Kube]:
     where = resident.node("n2")
-    node.kill_service(where, "device-plugin")
-    node.run_on(where, ["/bin/sh", "-c", "rm -f /var/run/k8s.cni.cncf.io/devinfo/dp/*"])  # what it told Multus
+    resident.end_device_plugin(where)
     apply(resident, offers)
     wait_for(resident, whole(resident))
     yield resident
@@ -107,20 +105,13 @@ def pods_of_n2(kube: Kube) -> dict[str, str]:
 
 def test_a_rail_without_its_leaf_offers_nothing_to_new_pods(offered: Kube, cost: Cost) -> None:
     """Those that run are not touched, and one that waits begins when the leaf is back."""
-    leaf = offered.lab.leaf(0)
-    [port] = [port for port, behind in cabling.nodes_ports(offered.lab, 0) if behind.name == "n2"]
     before = pods_of_n2(offered)
-    kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "down"])
-    try:
+    with offered.without_leaf(offered.node("n2"), 0):
         gone = wait_for(offered, [0, *whole(offered)[1:]])
         assert gone > GRACE - 1, "a flap shorter than the grace period does not reach the kubelet"
         assert "has no carrier" in rails_of(offered)[0]["device_problem"]
         kubectl.apply(offered.cluster, objects.pod("o2", "tenant-a", node="n2", image=WORKLOAD, rails=len(offered.rails)))
-        offered.ctl("-n", "tenant-a", "wait", "--for=condition=PodScheduled=false", "pod/o2", "--timeout=30s")
-        [why] = [c["message"] for c in offered.pod("tenant-a", "o2")["status"]["conditions"] if c["type"] == "PodScheduled"]
-        assert "Insufficient nvidia.com/rail0" in why, why
-    finally:
-        kernel.run(["ip", "-n", leaf.namespace, "link", "set", port, "up"])
+        assert "Insufficient nvidia.com/rail0" in offered.waits("tenant-a", "o2")
     wait_for(offered, whole(offered))
     offered.wait_ready("tenant-a", "o2", seconds=120)
     assert before.items() <= pods_of_n2(offered).items(), "the pods that ran run on"

@@ -234,11 +234,17 @@ Result<kubelet::Allocation> ClaimOffers::EditsOf(const ClaimName& claim, const s
     const Offered& device = offered.at(each.device);
     of_rails[device.rail].push_back(device.id);
   }
+  // A container with two requests for one rail sees the variable of the last: each has the devices of both.
+  std::map<const config::Rail*, std::vector<std::string>> of_claim;
+  for (const auto& [name, device] : offered) of_claim[device.rail].push_back(device.id);
   kubelet::Allocation all;
   for (const auto& [rail, ids] : of_rails) {
-    Add(all, AllocationOf(config_.kubelet.ResourceOf(*rail), ids, sysfs_));
+    const std::string resource = config_.kubelet.ResourceOf(*rail);
+    kubelet::Allocation own = AllocationOf(resource, ids, sysfs_);
+    own.envs = AllocationOf(resource, of_claim[rail], sysfs_).envs;
+    Add(all, std::move(own));
     if (libraries_ == nullptr || !libraries) continue;
-    RAIL_ASSIGN(const std::string folder, libraries_->Prepare(ids.front()));
+    RAIL_ASSIGN(const std::string folder, libraries_->Prepare(ids));
     AddLibraries(all, rail->name, folder);
   }
   RAIL_ASSIGN(kubelet::Mount metadata,

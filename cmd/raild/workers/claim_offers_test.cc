@@ -226,6 +226,23 @@ TEST_F(ClaimOffersTest, AContainerGetsWhatItsClaimHolds) {
   EXPECT_EQ(Unprepare(kClaim), "") << "the kubelet asks twice";
 }
 
+// A container has one variable of a name: of two CDI devices, the last's.
+TEST_F(ClaimOffersTest, TwoRequestsForOneRailAreInOneVariable) {
+  const auto raild = Served();
+  const auto result = [](const char* device, const char* request) {
+    return ResourceServer::Result{
+        .driver = kDriver, .pool = "n1", .device = device, .request = request, .share_id = {}};
+  };
+  api.AddClaim("ml", kClaim.name, kClaim.uid,
+               {result("rail0v1", "a"), result("rail0v0", "b"), result("rail1v0", "b")});
+  EXPECT_EQ(Prepare(kClaim).error, "");
+  const json devices = Cdi()["devices"];
+  ASSERT_THAT(devices, SizeIs(2));
+  for (const json& device : devices)
+    EXPECT_THAT(device.dump(), HasSubstr(R"("PCIDEVICE_NVIDIA_COM_RAIL0=rail0v0,rail0v1")"));
+  EXPECT_THAT(devices[0].dump(), Not(HasSubstr("RAIL1"))) << "it is of the other request";
+}
+
 TEST_F(ClaimOffersTest, AClaimThatWantsNoFilesGetsNone) {
   const auto raild = Served();
   AddClaim(kClaim, {"rail0v1"});

@@ -98,7 +98,7 @@ Result<kubelet::Allocation> DeviceOffers::Allocate(const Offer& offer,
                  told.error().message);
   kubelet::Allocation allocation = AllocationOf(offer.resource, ids, sysfs_);
   if (libraries_ == nullptr || ids.empty()) return allocation;
-  if (const auto folder = libraries_->Prepare(ids.front())) {
+  if (const auto folder = libraries_->Prepare(ids)) {
     AddLibraries(allocation, offer.rail.name, *folder);
   } else {
     log::Warning("the pod that gets {} has to configure NCCL and UCX by itself: {}", ids.front(),

@@ -186,7 +186,7 @@ TEST_F(DeviceOffersTest, AFaultReachesTheKubeletAfterTheGracePeriodAndItsEndAtOn
   EXPECT_TRUE(Has("rail0", 1, 1));
   const RailPools::Count count = offers->counts()[0];
   EXPECT_EQ(count.rail, "rail0");
-  EXPECT_EQ(count.devices, 2U);
+  EXPECT_THAT(count.devices, testing::ElementsAre("rail0-vf0", "rail0-vf1"));
   EXPECT_EQ(count.healthy, 1U);
   EXPECT_EQ(count.problem, "rail0-vf1: p0 has no carrier");
   seen["rail0"][1].fault = "";
@@ -253,6 +253,8 @@ TEST_F(DeviceOffersTest, AContainerSeesTheFolderOfItsLibraries) {
   EXPECT_EQ(mount.host_path, folder.path() + "/libs/rail1-vf0");
   EXPECT_TRUE(mount.read_only);
   EXPECT_TRUE(std::filesystem::is_directory(mount.host_path)) << "a mount of what is not there fails";
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() + "/libs/rail1-vf1"))
+      << "the doctor reads each device's";
   EXPECT_EQ(given->front().envs.at("NCCL_CONF_FILE"), "/etc/railcni/rail1/nccl.conf");
   EXPECT_EQ(given->front().envs.at("UCX_CONFIG_DIR"), "/etc/railcni/rail1");
 }

@@ -169,14 +169,13 @@ void KubeletWorker::Serve() {
 void KubeletWorker::Tell() {
   bool changed = false;
   const auto others = server_ ? server_->others() : kubernetes::OtherOwners();
-  const sriov::Sysfs sysfs(hardware_.sysfs);
   for (const RailPools::Count& count : offers_->counts()) {
     const bool here = node_status_.ChangeRail(count.rail, [&](v1::Rail& seen) {
       seen.set_offers_devices(true);
-      seen.set_devices(count.devices);
+      seen.set_devices(static_cast<uint32_t>(count.devices.size()));
       seen.set_devices_healthy(count.healthy);
       seen.set_device_problem(count.problem);
-      SetOtherOwners(seen, DevicesOf(*config_.FindRail(count.rail), sysfs), others);
+      SetOtherOwners(seen, count.devices, others);
     });
     if (here && !count.problem.empty())
       log::Warning("the kubelet is told that a device is unhealthy: {}", count.problem);

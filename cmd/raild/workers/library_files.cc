@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/folder.h"
+#include "lib/base/parse.h"
 #include "lib/base/whole_file.h"
 
 namespace rail::raild {
@@ -32,28 +33,37 @@ std::string IdsOf(const std::vector<const state::Attachment*>& attachments) {
   return ids;
 }
 
+// Adds the GIDs that the file of these attachments lacks. What it has of a GID stays.
 Status WriteGids(const std::string& path, const std::string& ids, const std::string& lines) {
-  const std::string title = "# RDMA device, port, index, GID; as attachments " + ids + "began";
+  const std::string title = "# RDMA device, port, index, GID; as attachments " + ids + "began\n";
   std::ifstream file(path);
-  std::string first;
-  if (std::getline(file, first) && first == title) return {};
-  return lines.empty() ? RemoveWhole(path) : WriteWhole(path, title + "\n" + lines, 0644);
+  const std::string before{std::istreambuf_iterator<char>(file), {}};
+  const std::string kept = before.starts_with(title) ? before : title;
+  std::string now = kept;
+  for (const std::string_view line : Split(lines, "\n")) {
+    const std::string gid(line.substr(line.rfind(' ') + 1));
+    if (kept.find(" " + gid + "\n") == std::string::npos && !gid.empty()) now.append(line).append("\n");
+  }
+  if (now == before) return {};
+  return now == title ? RemoveWhole(path) : WriteWhole(path, now, 0644);
 }
 
 }  // namespace
 
-Result<std::string> LibraryFiles::Prepare(const std::string& device) {
+Result<std::string> LibraryFiles::Prepare(const std::vector<std::string>& devices) {
   const std::lock_guard lock(mutex_);
-  Folder& folder = folders_[device];
-  ++folder.turn;
-  folder.ids.clear();
-  std::string path = PathOf(device);
-  RAIL_TRY(MakeFolder(path, 0755));
-  std::error_code error;
-  for (fs::directory_iterator left(path, error), end; !error && left != end; left.increment(error))
-    fs::remove_all(left->path(), error);
-  if (error) return FailErrno(error.value(), "empty " + path);
-  return path;
+  for (const std::string& device : devices) {
+    Folder& folder = folders_[device];
+    ++folder.turn;
+    folder.ids.clear();
+    const std::string path = PathOf(device);
+    RAIL_TRY(MakeFolder(path, 0755));
+    std::error_code error;
+    for (fs::directory_iterator left(path, error), end; !error && left != end; left.increment(error))
+      fs::remove_all(left->path(), error);
+    if (error) return FailErrno(error.value(), "empty " + path);
+  }
+  return PathOf(devices.front());
 }
 
 LibraryFiles::Turns LibraryFiles::Lacking(const std::vector<const state::Attachment*>& attachments,
@@ -80,7 +90,7 @@ Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids,
     for (const libs::File& file : files)
       RAIL_TRY(WriteWhole(PathOf(device) + "/" + file.name, file.text, 0644));
     RAIL_TRY(WriteGids(PathOf(device) + "/" + libs::kGidsFile, ids, libs::GidLines(answer.pod)));
-    folder.ids = ids;
+    if (!libs::LacksGids(answer.pod)) folder.ids = ids;
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // What a pod's NCCL, UCX and libfabric read, as files: a folder for each device that the kubelet gives, which the container sees.
 //
 // Use:      LibraryFiles files("/run/railcni/libs");
-//           RAIL_ASSIGN(const std::string folder, files.Prepare("0000:3b:00.2"));   // for Allocate: empty
+//           RAIL_ASSIGN(const std::string folder, files.Prepare({"0000:3b:00.2"})); // for Allocate: empty
 //           RAIL_TRY(files.Write(*view, ask));                                      // after the pod's ADD
 // Threads:  any
 // Source:   lib/pcie/LIBS.md. The kubelet asks for one rail at a time and not for a pod (v1beta1), so the pod's files are in the folder of
@@ -26,11 +26,13 @@ class LibraryFiles {
 
   explicit LibraryFiles(std::string folder) : folder_(std::move(folder)) {}
 
-  // The folder of a device, without what the pod before has left in it. Errors: of making it. May be repeated.
-  Result<std::string> Prepare(const std::string& device);
+  // Makes a folder for each device, without what the pod before has left in it. Returns that of the first: all get the same files, the pod's.
+  // Errors: of making one. May be repeated.
+  Result<std::string> Prepare(const std::vector<std::string>& devices);
   // Writes the files of each pod whose attachments have changed, into the folders of its devices; a device without a folder gets none.
-  // Errors: of the first pod that fails, after all have been tried; it is tried again by the next call. `gids` stays as it was first
-  // written for the same attachments, also by an earlier process: the doctor compares today's GIDs with it.
+  // Errors: of the first pod that fails, after all have been tried; it is tried again by the next call, as is one that
+  // lacks GIDs still. `gids` keeps what was first written of a GID for the same attachments, also by an earlier process: the doctor compares
+  // today's GIDs with it.
   Status Write(const engine::NodeView& view, const Ask& ask);
 
  private:

@@ -24,7 +24,7 @@ class LibraryFilesTest : public ::testing::Test {
     a.device = device;
   }
   std::string Prepared(const std::string& device) {
-    const auto made = files.Prepare(device);
+    const auto made = files.Prepare({device});
     EXPECT_TRUE(made) << made.error().message;
     return made.value_or("");
   }
@@ -158,6 +158,32 @@ TEST_F(LibraryFilesTest, TheGidsStayThoseThatTheAttachmentsBeganWith) {
   view.attachments[0].attachment.id = 4;
   ASSERT_TRUE(Write());
   EXPECT_FALSE(std::filesystem::exists(a + "/gids"));
+}
+
+TEST_F(LibraryFilesTest, GidsThatComeLateAreAddedAndNoneIsWrittenAnew) {
+  const std::string a = Prepared("vf0");
+  ports = {{.rdma = "mlx5_2", .own_gids = {"::ffff:10.0.0.5", "fd00::5"}}};
+  Attach(1, "train-0", "vf0");
+  ASSERT_TRUE(Write());
+  EXPECT_FALSE(std::filesystem::exists(a + "/gids"));
+  ports[0].gids = {{3, "::ffff:10.0.0.5", "RoCE v2"}};
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a, "/gids"), testing::EndsWith("began\nmlx5_2 1 3 ::ffff:10.0.0.5\n"));
+  ports[0].gids = {{4, "fd00::5", "RoCE v2"}, {5, "::ffff:10.0.0.5", "RoCE v2"}};
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(a, "/gids"), testing::EndsWith("began\nmlx5_2 1 3 ::ffff:10.0.0.5\nmlx5_2 1 4 fd00::5\n"));
+  const int before = asked;
+  ASSERT_TRUE(Write());
+  EXPECT_EQ(asked, before) << "it has all";
+}
+
+TEST_F(LibraryFilesTest, EachDeviceOfOneAllocationHasThem) {
+  EXPECT_EQ(files.Prepare({"vf0", "vf1"}).value_or(""), folder.path() + "/libs/vf0");
+  Attach(1, "train-0", "vf0");
+  Attach(2, "train-0", "vf1");
+  ASSERT_TRUE(Write());
+  EXPECT_THAT(Conf(folder.path() + "/libs/vf0"), HasSubstr("ml/train-0"));
+  EXPECT_THAT(Conf(folder.path() + "/libs/vf1"), HasSubstr("ml/train-0"));
 }
 
 TEST_F(LibraryFilesTest, AfterARestartThePodsThatRunGetThemAgain) {

@@ -46,8 +46,8 @@ std::vector<RailPools::Count> RailPools::counts() const {
   std::vector<Count> counts;
   for (const config::Rail& rail : config_.rails) {
     Count& count = counts.emplace_back(Count{.rail = rail.name});
-    count.devices = static_cast<uint32_t>(Of(rail).size());
     for (const kubelet::Device& device : Of(rail)) {
+      count.devices.push_back(device.id);
       if (device.healthy)
         ++count.healthy;
       else if (count.problem.empty())

@@ -29,7 +29,7 @@ class RailPools {
   // As the kubelet has it.
   struct Count {
     std::string rail;
-    uint32_t devices = 0;
+    std::vector<std::string> devices;  // ids
     uint32_t healthy = 0;
     std::string problem;  // of one that is not
   };

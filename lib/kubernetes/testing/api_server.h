@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -21,6 +22,12 @@
 #include "lib/base/fd.h"
 
 namespace rail::kubernetes::testing {
+
+// Of the environment, by which a contract test finds a real server (api_contract_test.cc); "": it is not set.
+inline std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 class ApiServer {
  public:

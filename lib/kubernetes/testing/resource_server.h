@@ -9,6 +9,8 @@
 //           PATCH 422); server-side apply: fields of another manager are 409 unless forced
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/kubernetes/resource_api.h"
 #include "lib/kubernetes/testing/api_server.h"
 
 namespace rail::kubernetes::testing {
@@ -91,6 +94,33 @@ class ResourceServer {
   int writes_ = 0;
   std::unique_ptr<ApiServer> http_;
   std::string url_;
+};
+
+// The parameter of its tests: whether they ask a real server (api_contract_test.cc has the variables), or `fake`.
+class ResourceContract : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    Endpoint endpoint;
+    if (!GetParam()) {
+      fake = std::make_unique<ResourceServer>();
+      endpoint.url = fake->url();
+    } else {
+      config::Kubernetes config;
+      config.api = Variable("RAILCNI_TEST_API");
+      if (config.api.empty()) GTEST_SKIP() << "RAILCNI_TEST_API names no API server";
+      endpoint = *FindEndpoint(config, {"", "", Variable("RAILCNI_TEST_API_FOLDER")});
+    }
+    client = std::make_unique<Client>(endpoint, "railcni-test");
+    const auto found = FindResourceApi(*client, After(std::chrono::seconds(30)));
+    if (GetParam() && !found && found.error().code == Code::kUnsupported)
+      GTEST_SKIP() << found.error().message;
+    ASSERT_TRUE(found) << found.error().message;
+    api = *found;
+  }
+
+  std::unique_ptr<ResourceServer> fake;
+  std::unique_ptr<Client> client;
+  ResourceApi api;
 };
 
 }  // namespace rail::kubernetes::testing
