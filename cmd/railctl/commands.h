@@ -69,6 +69,9 @@ ExitCode ShowBursts(const Context& context);
 ExitCode ShowTop(const Context& context);
 // libs.cc
 ExitCode ShowLibs(const Context& context);
+// accept_command.cc: `err` has the progress; agent: until SIGTERM
+ExitCode Accept(const Context& context, std::ostream& err);
+ExitCode ServeAcceptAgent(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

@@ -45,7 +45,7 @@ Named NameCommand(const CLI::App& root, const std::vector<std::string>& argument
     at = *found;
   }
   const auto below = CommandsOf(*at);
-  if (below.empty()) return {at, ""};
+  if (below.empty() || at->get_require_subcommand_min() == 0) return {at, ""};
   const std::string path = PathOf(*at);
   return {at, (path.empty() ? "a command is missing" : "'" + path + "' needs one word more") +
                   "; there are: " + NamesOf(below)};
@@ -82,6 +82,8 @@ std::string Contradiction(const Flags& flags, const std::string& path) {
     return "--no-headers is for tables, and -o json prints none";
   if (flags.command == Command::kTrace && flags.protocol == "icmp" && flags.port != 0)
     return "--port: ICMP has no ports";
+  if (flags.command == Command::kAccept && flags.stage.empty())
+    return "--stage is missing: the file that names the nodes, the pods and their agents";
   if (flags.command == Command::kVersion && flags.client_only && !flags.server.empty())
     return "--client asks nobody, and --server says whom to ask";
   return "";

@@ -16,8 +16,9 @@ namespace rail::railctl {
 constexpr int kDone = 0;  // success; the check, doctor, status or trace has found nothing wrong
 constexpr int kFailed =
     1;  // failure, or a finding: a check's problem, a doctor's warning, a packet that does not arrive
-constexpr int kUsage = 2;      // the question is wrong: the command line, or a rail that does not exist
-constexpr int kCannotAsk = 2;  // of status, where 1 means a finding: raild cannot be asked
+constexpr int kUsage = 2;        // the question is wrong: the command line, or a rail that does not exist
+constexpr int kCannotAsk = 2;    // of status, where 1 means a finding: raild cannot be asked
+constexpr int kNotMeasured = 3;  // of accept: something could not be measured, and nothing failed
 
 enum class Command {
   kAttachments,
@@ -39,6 +40,9 @@ enum class Command {
   kTrace,
   kDoctor,
   kLibs,
+  kAccept,
+  kAcceptDiff,
+  kAcceptAgent,
   kHealth,
   kVersion,
   kCompletion
@@ -75,6 +79,18 @@ struct Flags {
   // For libraries.
   std::string nccl_version;       // "": the newest that raild knows
   std::string file = "libs.env";  // which of the pod's files
+
+  // Of accept (cmd/railctl/accept/run.h has what each means).
+  std::string stage;
+  bool plan = false;
+  bool quick = false;
+  bool resume = false;
+  std::vector<std::string> only;
+  std::string json_file;
+  std::string junit_file;
+  std::string page_file;
+  std::vector<std::string> reports;  // of accept diff: before, after
+  std::string listen;                // of accept agent
 
   // For a trace.
   std::string destination;

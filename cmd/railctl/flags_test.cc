@@ -160,13 +160,36 @@ TEST(ParseFlags, TakesKubectlsWords) {
 TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
   EXPECT_EQ(Parse({"frob"}).text,
             "railctl: there is no command 'frob'; there are: status, get, describe, top, bursts, check, "
-            "trace, doctor, libs, health, version, completion\n");
+            "trace, doctor, libs, accept, health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
             "flows, counters, nics, gpus, node, topology\n");
   EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
             "railctl: 'describe' needs one word more; there are: attachment, rail\n");
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));
+}
+
+TEST(ParseFlags, AcceptRunsByItselfAndHasTwoCommandsOfItsOwn) {
+  const Parsed run =
+      Parse({"accept", "--stage", "s.json", "--only", "isolation,speed", "--quick", "-o", "json"});
+  ASSERT_TRUE(run.flags) << run.text;
+  EXPECT_EQ(run.flags->command, Command::kAccept);
+  EXPECT_EQ(run.flags->only, (std::vector<std::string>{"isolation", "speed"}));
+  EXPECT_TRUE(run.flags->quick);
+  const Parsed diff = Parse({"accept", "diff", "old.json", "new.json"});
+  ASSERT_TRUE(diff.flags) << diff.text;
+  EXPECT_EQ(diff.flags->command, Command::kAcceptDiff);
+  EXPECT_EQ(diff.flags->reports, (std::vector<std::string>{"old.json", "new.json"}));
+  const Parsed agent = Parse({"accept", "agent", "--listen", "10.0.0.1:9500", "--ca-file", "a", "--cert-file",
+                              "b", "--key-file", "c"});
+  ASSERT_TRUE(agent.flags) << agent.text;
+  EXPECT_EQ(agent.flags->command, Command::kAcceptAgent);
+  EXPECT_EQ(agent.flags->ca_file, "a");
+  EXPECT_EQ(agent.flags->server, "") << "no raild is asked";
+  EXPECT_THAT(Parse({"accept"}).text, HasSubstr("--stage is missing"));
+  EXPECT_THAT(Parse({"accept", "frob"}).text, HasSubstr("there are: diff, agent"));
+  EXPECT_THAT(Parse({"accept", "diff", "old.json"}).text, HasSubstr("reports"));
+  EXPECT_THAT(Parse({"accept", "diff", "a", "b", "--quick"}).text, HasSubstr("does not take '--quick'"));
 }
 
 TEST(ParseFlags, NamesTheFlagThatACommandDoesNotTake) {

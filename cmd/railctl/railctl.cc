@@ -1,5 +1,6 @@
 #include "cmd/railctl/railctl.h"
 
+#include "cmd/railctl/accept/run.h"
 #include "cmd/railctl/commands.h"
 #include "cmd/railctl/completion.h"
 #include "cmd/railctl/tree.h"
@@ -32,13 +33,21 @@ ExitCode RunConnected(const Context& context) {
     case Command::kDoctor: return Doctor(context);
     case Command::kLibs: return ShowLibs(context);
     case Command::kHealth: return CheckHealth(context);
+    case Command::kAccept:
+    case Command::kAcceptDiff:
+    case Command::kAcceptAgent:
     case Command::kVersion:
     case Command::kCompletion: break;
   }
   return Fail(Code::kInternal, "a command that asks nobody was to ask raild");
 }
 
-ExitCode RunCommand(const Context& context) {
+ExitCode RunCommand(const Context& context, std::ostream& err) {
+  if (context.flags.command == Command::kAccept) return Accept(context, err);
+  if (context.flags.command == Command::kAcceptDiff)
+    return accept::RunDiff(context.flags.reports.front(), context.flags.reports.back(),
+                           Painter(context.flags.color), context.out);
+  if (context.flags.command == Command::kAcceptAgent) return ServeAcceptAgent(context);
   if (context.flags.command == Command::kVersion) return ShowVersion(context);  // connects if it can
   if (context.flags.command != Command::kCompletion) return RunConnected(context);
   Flags unused;
@@ -49,6 +58,7 @@ ExitCode RunCommand(const Context& context) {
 // Which exit code says that it has failed.
 int ExitCodeOf(const Flags& flags, Code code) {
   if (flags.command == Command::kStatus) return kCannotAsk;
+  if (flags.command == Command::kAccept && code != Code::kInvalid) return kNotMeasured;
   return code == Code::kInvalid ? kUsage : kFailed;
 }
 
@@ -56,7 +66,7 @@ int ExitCodeOf(const Flags& flags, Code code) {
 
 int Run(const Flags& flags, std::ostream& out, std::ostream& err, const Now& now) {
   Client client(flags);
-  ExitCode done = RunCommand({flags, client, out, now});
+  ExitCode done = RunCommand({flags, client, out, now}, err);
   out.flush();
   if (done && !out) done = Fail(Code::kTransient, "cannot write the answer: is the disk full?");
   if (done) return *done;

@@ -2,9 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <tuple>
 #include <utility>
 
+#include "cmd/railctl/accept/run.h"
 #include "lib/base/address.h"
+#include "lib/base/text.h"
 
 namespace rail::railctl {
 namespace {
@@ -245,6 +248,51 @@ void AddDescribe(CLI::App& app, Flags& flags) {
   AddRail(*rail, flags, true);
 }
 
+void AddAccept(CLI::App& app, Flags& flags) {
+  CLI::App* accept = app.add_subcommand(
+      "accept", "prove isolation, offload, reach and speed between pods; exit 1 when something failed");
+  accept->require_subcommand(0, 1);
+  accept->callback([&flags, accept] {
+    if (accept->get_subcommands().empty()) flags.command = Command::kAccept;
+  });
+  accept->add_option("--stage", flags.stage, "names the nodes, the pods and their agents (JSON)")
+      ->type_name("FILE");
+  accept->add_flag("--plan", flags.plan, "what would be done, and how long it takes; nothing is tried");
+  accept->add_flag("--quick", flags.quick, "as few pairs as tell who is to blame, not all");
+  accept->add_option("--only", flags.only, "these groups of checks: " + Join(accept::Groups(), ", "))
+      ->type_name("GROUP")
+      ->delimiter(',');
+  accept->add_option("--json-file", flags.json_file, "the report; up to date after each group")
+      ->type_name("FILE");
+  accept->add_option("--junit-file", flags.junit_file, "the report for a CI system")->type_name("FILE");
+  accept->add_option("--page", flags.page_file, "the report as one offline page")->type_name("FILE");
+  accept->add_flag("--resume", flags.resume, "not again what --json-file has of a run that was stopped");
+  accept->footer(
+      "Exit status: 0 all passed; 1 something failed; 3 something could not be measured and nothing failed; "
+      "2 the "
+      "question is wrong.");
+  CLI::App* diff = Add(*accept, flags, "diff", Command::kAcceptDiff,
+                       "what has changed between two reports; exit 1 when something is worse");
+  diff->fallthrough(false);
+  diff->add_option("reports", flags.reports, "the files of --json-file")
+      ->type_name("OLD NEW")
+      ->required()
+      ->expected(2);
+  CLI::App* agent = Add(*accept, flags, "agent", Command::kAcceptAgent,
+                        "serve `railctl accept` in a pod, until SIGTERM; changes nothing outside the pod");
+  agent
+      ->add_option("--listen", flags.listen,
+                   "unix:PATH, or ADDRESS:PORT with --ca-file, --cert-file and --key-file")
+      ->type_name("WHERE")
+      ->required();
+  for (const auto& [name, value, what] :
+       {std::tuple("--ca-file", &flags.ca_file,
+                   "the authority that has signed the certificate of whoever asks"),
+        std::tuple("--cert-file", &flags.cert_file, "the agent's own certificate"),
+        std::tuple("--key-file", &flags.key_file, "its key")})
+    agent->add_option(name, *value, what)->type_name("FILE");
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
@@ -303,6 +351,7 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
                "what NCCL, UCX and libfabric are to be told in a pod, and why; exit 1 when the pod lacks "
                "something"),
           flags);
+  AddAccept(app, flags);
   Add(app, flags, "health", Command::kHealth,
       "exit 0 when raild works, else 1 and a sentence that says why (for probes of liveness)")
       ->add_flag("--ready", flags.ready,

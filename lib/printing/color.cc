@@ -16,14 +16,24 @@ constexpr const char* kOff = "\x1b[0m";
 
 const std::map<std::string_view, const char*>& Colors() {
   static const std::map<std::string_view, const char*> colors = {
-      {"CRITICAL", kRed},    {"DROPPED", kRed},    {"NoBridge", kRed},      {"NoCarrier", kRed},
-      {"NoSession", kRed},   {"NoLeaf", kRed},     {"NoDevice", kRed},      {"RecordLost", kRed},
-      {"missing", kRed},     {"failed", kRed},     {"contested", kRed},     {"duplicate", kRed},
-      {"NOT_SERVING", kRed}, {"WARNING", kYellow}, {"DOUBTFUL", kYellow},   {"RulesDiffer", kYellow},
-      {"Pending", kYellow},  {"Adding", kYellow},  {"Deleting", kYellow},   {"withdrawn", kYellow},
-      {"unknown", kYellow},  {"Unseen", kYellow},  {"ForeignFlows", kRed},  {"software", kYellow},
-      {"Ready", kGreen},     {"ok", kGreen},       {"Established", kGreen}, {"announced", kGreen},
-      {"REACHES", kGreen},   {"SERVING", kGreen},  {"hardware", kGreen}};
+      {"CRITICAL", kRed},      {"DROPPED", kRed},
+      {"NoBridge", kRed},      {"NoCarrier", kRed},
+      {"NoSession", kRed},     {"NoLeaf", kRed},
+      {"NoDevice", kRed},      {"RecordLost", kRed},
+      {"missing", kRed},       {"failed", kRed},
+      {"contested", kRed},     {"duplicate", kRed},
+      {"NOT_SERVING", kRed},   {"WARNING", kYellow},
+      {"DOUBTFUL", kYellow},   {"RulesDiffer", kYellow},
+      {"Pending", kYellow},    {"Adding", kYellow},
+      {"Deleting", kYellow},   {"withdrawn", kYellow},
+      {"unknown", kYellow},    {"Unseen", kYellow},
+      {"ForeignFlows", kRed},  {"software", kYellow},
+      {"Ready", kGreen},       {"ok", kGreen},
+      {"Established", kGreen}, {"announced", kGreen},
+      {"REACHES", kGreen},     {"SERVING", kGreen},
+      {"hardware", kGreen},    {"fail", kRed},
+      {"worse", kRed},         {"could-not-measure", kYellow},
+      {"pass", kGreen},        {"better", kGreen}};
   return colors;
 }
 

@@ -1,0 +1,121 @@
+#include "cmd/railctl/accept/book.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "cmd/railctl/accept/report.h"
+
+namespace rail::accept {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr CheckKind kChecks[] = {
+    {"isolation", "isolation.other-tenant", "A pod's datagrams do not reach pods of another tenant", "SDN04"},
+    {"isolation", "isolation.handmade-rocev2",
+     "RoCEv2 packets (UDP port 4791) made by hand do not reach pods of another tenant", "SDN04"},
+    {"isolation", "isolation.forged-source", "A pod cannot send with another pod's IPv4 address", "SDN04"},
+    {"isolation", "isolation.forged-gid",
+     "A pod cannot send with another pod's IPv6 address, of which GIDs are made", "SDN04"},
+    {"isolation", "isolation.forged-mac", "A pod cannot send with another pod's MAC address", "SDN04"},
+    {"isolation", "isolation.vlan", "A pod cannot send with a VLAN tag", "SDN04"},
+    {"isolation", "isolation.arp-nd", "A pod's ARP, neighbour and router advertisements reach nobody",
+     "SDN04"},
+    {"isolation", "isolation.flood", "A pod's broadcasts and multicasts reach nobody", "SDN04"},
+    {"offload", "offload.ready", "Each node is set up so that its NICs can carry flows", "ClusterMAX"},
+    {"offload", "offload.hardware", "At load, flows of pods are in the NIC", "ClusterMAX"},
+    {"offload", "offload.one-megaflow", "All connections of a pair of pods share one megaflow each way",
+     "ClusterMAX"},
+    {"speed", "speed.reach",
+     "Every pair of pods of a tenant loses nothing, and is as near as the others of the rail",
+     "ClusterMAX NET01"},
+    {"speed", "speed.mtu", "Packets as large as the rail's MTU pass with DF", "ClusterMAX"},
+    {"speed", "speed.write-bandwidth",
+     "RDMA writes of every pair are as fast as those of the others of the rail", "ClusterMAX"},
+    {"speed", "speed.write-latency",
+     "The latency of RDMA writes of every pair is as those of the others of the rail", "ClusterMAX"},
+    {"qos", "qos.dscp", "DSCP and ECN arrive as they were sent", "ClusterMAX"},
+    {"configuration", "configuration.findings", "raild finds nothing wrong on any node", "SDN09"},
+    {"configuration", "configuration.cabling", "Each cable leads to the leaf of its rail", "NET01"},
+    {"configuration", "configuration.versions", "All nodes run the same versions", "ClusterMAX"},
+};
+
+// The worst attempt, or what all of them come to.
+std::string WhyOf(const Check& check) {
+  const auto count = [&](auto verdict) {
+    return std::ranges::count(check.attempts(), verdict, &Attempt::verdict);
+  };
+  const auto all = std::to_string(check.attempts_size());
+  if (check.verdict() == kPass)
+    return all + (check.attempts_size() == 1 ? " attempt" : " attempts") + ", all as they should be";
+  const auto worst = std::ranges::find(check.attempts(), check.verdict(), &Attempt::verdict);
+  if (worst == check.attempts().end()) return "nothing could be tried";
+  const std::string where = worst->from().empty()
+                                ? ""
+                                : worst->from() + (worst->to().empty() ? "" : " to " + worst->to()) +
+                                      (worst->rail().empty() ? "" : " on " + worst->rail()) + ": ";
+  return std::to_string(count(check.verdict())) + " of " + all + ", the first: " + where + worst->seen();
+}
+
+}  // namespace
+
+std::span<const CheckKind> AllChecks() {
+  return kChecks;
+}
+
+Attempt NotMeasured(std::string why) {
+  Attempt attempt;
+  attempt.set_verdict(kCouldNotMeasure);
+  attempt.set_seen(std::move(why));
+  return attempt;
+}
+
+Book::Book(v1::AcceptReport& report, std::function<void(const std::string&)> says)
+    : report_(report), says_(std::move(says)) {}
+
+void Book::Begin(const std::string& group) {
+  auto& checks = *report_.mutable_checks();
+  checks.erase(
+      std::remove_if(checks.begin(), checks.end(), [&](const Check& c) { return c.group() == group; }),
+      checks.end());
+  for (const CheckKind& kind : kChecks) {
+    if (group != kind.group) continue;
+    Check& check = *checks.Add();
+    check.set_id(kind.id);
+    check.set_group(group);
+    check.set_title(kind.title);
+    std::istringstream words(kind.requirements);
+    for (std::string word; words >> word;) check.add_requirements(word);
+  }
+  began_ = std::chrono::steady_clock::now();
+}
+
+Check& Book::Find(const std::string& id) {
+  return *std::ranges::find(*report_.mutable_checks(), id, &Check::id);
+}
+
+void Book::Add(const std::string& check, Attempt attempt) {
+  *Find(check).add_attempts() = std::move(attempt);
+}
+
+void Book::AddToAll(const std::string& group, const Attempt& attempt) {
+  for (Check& check : *report_.mutable_checks()) {
+    if (check.group() == group) *check.add_attempts() = attempt;
+  }
+}
+
+void Book::Explain(const std::string& check, std::string why) {
+  Find(check).set_why(std::move(why));
+}
+
+void Book::End(const std::string& group) {
+  const double seconds = Seconds(std::chrono::steady_clock::now() - began_).count();
+  for (Check& check : *report_.mutable_checks()) {
+    if (check.group() != group) continue;
+    check.set_verdict(Worst(check));
+    check.set_seconds(seconds);
+    if (check.why().empty()) check.set_why(WhyOf(check));
+  }
+}
+
+}  // namespace rail::accept

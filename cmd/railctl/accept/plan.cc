@@ -1,0 +1,54 @@
+#include "cmd/railctl/accept/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cmd/railctl/accept/partners.h"
+#include "cmd/railctl/accept/parts.h"
+#include "cmd/railctl/accept/rounds.h"
+#include "cmd/railctl/accept/search.h"
+
+namespace rail::accept {
+
+Size SizeOf(const Stage& stage) {
+  Size size{.nodes = stage.nodes().size(),
+            .pods = stage.agents().size(),
+            .rails = stage.Rails().size(),
+            .interfaces = stage.ports().size()};
+  size.scenes = Opponents(stage).size();
+  for (const auto& circle : Circles(stage)) size.largest = std::max(size.largest, circle.size());
+  size.verbs = std::ranges::any_of(stage.agents(),
+                                   [](const auto& agent) { return !agent->has.rdma_devices().empty(); });
+  return size;
+}
+
+std::vector<Step> PlanOf(const Size& size, bool quick) {
+  const size_t rounds = quick ? MostRounds(size.largest) : Rounds(size.largest).size();
+  const double program = size.verbs ? 7 : 0;  // 5 s of traffic, and its beginning
+  return {{"configuration", "nodes asked", size.nodes, 0.7},
+          {"isolation", "a pod against one of another tenant", size.scenes, 0.4},
+          {"qos", "marks sent and read", 2 * size.interfaces, 0.1},
+          {"offload", "flows of a pod under load", size.interfaces, 0.5},
+          {"speed", "rounds of echo", rounds, 0.5},
+          {"speed", "packets of the rail's MTU", size.interfaces, 0.1},
+          {"speed", "rounds of ib_write_bw", rounds, program},
+          {"speed", "rounds of ib_write_lat", rounds, program}};
+}
+
+double SecondsOf(const std::vector<Step>& steps) {
+  double seconds = 0;
+  for (const Step& step : steps) seconds += static_cast<double>(step.times) * step.seconds_each;
+  return seconds;
+}
+
+void PrintPlan(const Size& size, const std::vector<Step>& steps, std::ostream& out) {
+  out << fmt::format("{} on {} with {}; pods and fabric stay as they are\n\n", Times(size.pods, "pod"),
+                     Times(size.nodes, "node"), Times(size.rails, "rail"));
+  for (const Step& step : steps)
+    out << fmt::format("{:<14} {:>6} {:<38} {:>12}\n", step.group, step.times, step.what,
+                       Duration(static_cast<double>(step.times) * step.seconds_each));
+  out << "\nabout " << Duration(SecondsOf(steps)) << '\n';
+}
+
+}  // namespace rail::accept

@@ -1,0 +1,40 @@
+// What a run does and how long it takes, before it begins.
+//
+// Use:      const Size size = SizeOf(stage);   PrintPlan(size, PlanOf(size, quick), std::cout);
+// Threads:  pure functions
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cmd/railctl/accept/stage.h"
+
+namespace rail::accept {
+
+// How much there is of everything.
+struct Size {
+  size_t nodes = 0;
+  size_t pods = 0;
+  size_t rails = 0;
+  size_t interfaces = 0;  // of all pods
+  size_t scenes = 0;      // an interface against a pod of another tenant
+  size_t largest = 0;     // interfaces of one tenant on one rail
+  bool verbs = false;     // pods have RDMA devices
+};
+Size SizeOf(const Stage& stage);
+
+// What is done one after the other. What runs at the same time, as all rails and all pairs of a round, is one step.
+struct Step {
+  std::string group;
+  std::string what;
+  size_t times = 0;
+  double seconds_each = 0;
+};
+std::vector<Step> PlanOf(const Size& size, bool quick);
+double SecondsOf(const std::vector<Step>& steps);
+
+void PrintPlan(const Size& size, const std::vector<Step>& steps, std::ostream& out);
+
+}  // namespace rail::accept

@@ -1,0 +1,51 @@
+// Connections of `railctl accept` to raild and to the agents of pods, over sockets or over TCP with mutual TLS.
+//
+// Use:      RAIL_ASSIGN(const auto channel, Connect("unix:/run/railcni/raild.sock", {}));
+//           auto stub = v1::Node::NewStub(channel);
+//           RAIL_ASSIGN(const auto rails, Ask(*stub, &v1::Node::Stub::ListRails, {}, "raild of n1", kShort));
+// Threads:  any thread
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "lib/base/error.h"
+
+namespace rail::accept {
+
+using Milliseconds = std::chrono::milliseconds;
+constexpr Milliseconds kShort{20'000};  // for an answer that costs nothing
+
+struct TlsFiles {  // all three or none
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+};
+
+// `target`: "unix:/path", or "HOST:PORT", which needs the files. Nothing is sent yet. Errors: kInvalid: TCP without files; those of reading them.
+Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const TlsFiles& tls);
+
+// An answer as ours. `whom`: "the agent of pod ml/train-0". Errors: kInvalid, kUnsupported: the question cannot be answered there; kTransient: no
+// answer.
+Status ToStatus(const grpc::Status& answer, const std::string& whom);
+
+// `patience`: how long the answer may take.
+void SetPatience(grpc::ClientContext& context, Milliseconds patience);
+
+template <class Stub, class Request, class Response>
+Result<Response> Ask(Stub& stub,
+                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                     const std::type_identity_t<Request>& request, const std::string& whom,
+                     Milliseconds patience = kShort) {
+  grpc::ClientContext context;
+  SetPatience(context, patience);
+  Response response;
+  RAIL_TRY(ToStatus((stub.*method)(&context, request, &response), whom));
+  return response;
+}
+
+}  // namespace rail::accept

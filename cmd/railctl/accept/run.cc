@@ -1,0 +1,151 @@
+#include "cmd/railctl/accept/run.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "cmd/railctl/accept/book.h"
+#include "cmd/railctl/accept/configuration.h"
+#include "cmd/railctl/accept/diff.h"
+#include "cmd/railctl/accept/isolation.h"
+#include "cmd/railctl/accept/junit.h"
+#include "cmd/railctl/accept/offload.h"
+#include "cmd/railctl/accept/page.h"
+#include "cmd/railctl/accept/plan.h"
+#include "cmd/railctl/accept/progress.h"
+#include "cmd/railctl/accept/qos.h"
+#include "cmd/railctl/accept/report.h"
+#include "cmd/railctl/accept/speed.h"
+#include "lib/base/text.h"
+#include "lib/base/whole_file.h"
+
+namespace rail::accept {
+namespace {
+
+struct Group {
+  const char* name;
+  void (*check)(const Stage& stage, const Options& options, Book& book);
+};
+constexpr Group kGroups[] = {
+    {"configuration",
+     [](const Stage& stage, const Options&, Book& book) { CheckConfiguration(stage, book); }},
+    {"isolation", [](const Stage& stage, const Options&, Book& book) { CheckIsolation(stage, book); }},
+    {"qos", [](const Stage& stage, const Options&, Book& book) { CheckQos(stage, book); }},
+    {"offload", [](const Stage& stage, const Options&, Book& book) { CheckOffload(stage, book); }},
+    {"speed",
+     [](const Stage& stage, const Options& options, Book& book) { CheckSpeed(stage, options.quick, book); }},
+};
+
+Result<std::string> ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read the report " + path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Result<v1::AcceptReport> ReadReport(const std::string& path) {
+  RAIL_ASSIGN(const std::string text, ReadText(path));
+  auto report = ParseReport(text);
+  if (!report) return FailWrapped(report.error(), path);
+  return report;
+}
+
+Status Save(const v1::AcceptReport& report, const Options& options) {
+  for (const auto& [path, text_of] :
+       {std::pair(&options.json_file, &AsJson), std::pair(&options.junit_file, &AsJunit),
+        std::pair(&options.page_file, &AsPage)}) {
+    if (!path->empty()) RAIL_TRY(WriteWhole(*path, text_of(report), 0644));
+  }
+  return {};
+}
+
+Status CheckOptions(const Options& options) {
+  const auto groups = Groups();
+  for (const std::string& group : options.only) {
+    if (std::ranges::find(groups, group) == groups.end())
+      return Fail(Code::kInvalid,
+                  "--only: there is no group " + group + "; there are: " + Join(groups, ", "));
+  }
+  if (options.resume && options.json_file.empty())
+    return Fail(Code::kInvalid, "--resume needs --json-file: the report that the stopped run has left");
+  return {};
+}
+
+// What the stopped run has left; without one, nothing.
+Result<v1::AcceptReport> Begin(const Options& options, const Stage& stage, const Terminal& terminal) {
+  v1::AcceptReport report;
+  if (options.resume) {
+    RAIL_ASSIGN(report, ReadReport(options.json_file));
+    return report;
+  }
+  report.set_schema(kSchema);
+  report.set_version(RAIL_VERSION);
+  report.mutable_started()->set_seconds(terminal.now_ms() / 1000);
+  for (const auto& node : stage.nodes()) {
+    auto& named = *report.add_nodes();
+    named.set_name(node->name);
+    (*named.mutable_versions())["raild"] = node->info.version();
+    for (const v1::Rail& rail : node->rails) named.add_leaves(LeafOf(rail));
+  }
+  return report;
+}
+
+bool IsDone(const v1::AcceptReport& report, const std::string& group) {
+  return std::ranges::any_of(report.checks(), [&](const Check& c) { return c.group() == group; });
+}
+
+}  // namespace
+
+std::vector<std::string> Groups() {
+  std::vector<std::string> names;
+  for (const Group& group : kGroups) names.emplace_back(group.name);
+  return names;
+}
+
+Result<int> Run(const Options& options, const Terminal& terminal) {
+  RAIL_TRY(CheckOptions(options));
+  RAIL_ASSIGN(const Cast cast, ReadCast(options.stage));
+  RAIL_ASSIGN(const Stage stage, Stage::Open(cast));
+  const auto wanted = options.only.empty() ? Groups() : options.only;
+  if (options.plan) {
+    const Size size = SizeOf(stage);
+    auto steps = PlanOf(size, options.quick);
+    std::erase_if(steps,
+                  [&](const Step& step) { return std::ranges::find(wanted, step.group) == wanted.end(); });
+    PrintPlan(size, steps, terminal.out);
+    return 0;
+  }
+  RAIL_ASSIGN(v1::AcceptReport report, Begin(options, stage, terminal));
+  Progress progress(terminal.err, terminal.moving, wanted.size());
+  Book book(report, [&](const std::string& what) { progress.Say(what); });
+  const int64_t began = terminal.now_ms();
+  const double before = report.seconds();
+  for (const Group& group : kGroups) {
+    if (std::ranges::find(wanted, group.name) == wanted.end()) continue;
+    progress.Begin(group.name);
+    if (!(options.resume && IsDone(report, group.name))) {
+      book.Begin(group.name);
+      group.check(stage, options, book);
+      book.End(group.name);
+    }
+    progress.End(report);
+    report.set_seconds(before + static_cast<double>(terminal.now_ms() - began) / 1000);
+    RAIL_TRY(Save(report, options));
+  }
+  if (options.json) {
+    terminal.out << AsJson(report);
+  } else {
+    PrintReport(report, printing::Painter(terminal.color), terminal.out);
+  }
+  return ExitCodeOf(report);
+}
+
+Result<int> RunDiff(const std::string& before, const std::string& after, const printing::Painter& paint,
+                    std::ostream& out) {
+  RAIL_ASSIGN(const v1::AcceptReport old_report, ReadReport(before));
+  RAIL_ASSIGN(const v1::AcceptReport new_report, ReadReport(after));
+  const auto differences = Compare(old_report, new_report);
+  PrintDifferences(differences, paint, out);
+  return IsWorse(differences) ? 1 : 0;
+}
+
+}  // namespace rail::accept

@@ -1,0 +1,142 @@
+#include "cmd/railctl/accept/stage.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/base/strict_json.h"
+#include "lib/config/node_config.h"
+
+namespace rail::accept {
+namespace {
+
+// `Read` one object of an array after the other.
+template <class Entry, class ReadOne>
+std::vector<Entry> Entries(JsonObject& whole, const std::string& key, JsonErrors& errors, ReadOne read_one) {
+  std::vector<Entry> entries;
+  const nlohmann::json* const array = whole.Array(key);
+  if (array == nullptr) {
+    errors.Add(key, "is missing: at least one is needed");
+    return entries;
+  }
+  for (size_t i = 0; i < array->size(); ++i) {
+    JsonObject object((*array)[i], key + "[" + std::to_string(i) + "]", errors);
+    entries.push_back(read_one(object));
+    object.RejectUnknown();
+  }
+  if (entries.empty()) errors.Add(key, "must name at least one");
+  return entries;
+}
+
+TlsFiles ReadTls(JsonObject& whole, JsonErrors& errors) {
+  const nlohmann::json* const tls = whole.Object("tls");
+  if (tls == nullptr) return {};
+  JsonObject object(*tls, "tls", errors);
+  TlsFiles files{object.String("ca_file"), object.String("cert_file"), object.String("key_file")};
+  object.RejectUnknown();
+  return files;
+}
+
+Result<Port> PortOf(const PodAgent& agent, const Node& node, const v1::Attachment& attachment) {
+  const auto rail = std::ranges::find(node.rails, attachment.rail(), &v1::Rail::name);
+  if (rail == node.rails.end())
+    return Fail(Code::kInvalid, "raild of " + node.name + " has no rail " + attachment.rail());
+  config::Rail numbered;
+  numbered.index = rail->index();
+  Port port;
+  port.agent = &agent;
+  port.node = &node;
+  port.rail = attachment.rail();
+  port.ifname = attachment.ifname();
+  port.tenant = attachment.tenant().name();
+  port.leaf = LeafOf(*rail);
+  port.gateway = numbered.GatewayMac();
+  port.mtu = attachment.mtu();
+  RAIL_ASSIGN(port.mac, MacAddress::Parse(attachment.mac()));
+  for (const std::string& text : attachment.addresses()) {
+    RAIL_ASSIGN(const IpAddress address, IpAddress::Parse(text));
+    (address.is_v6() ? port.ipv6 : port.ipv4) = address;
+  }
+  return port;
+}
+
+}  // namespace
+
+std::string LeafOf(const v1::Rail& rail) {
+  return rail.leaf().name().empty() ? rail.leaf().router_id() : rail.leaf().name();
+}
+
+Result<Cast> ReadCast(const std::string& path) {
+  RAIL_ASSIGN(const nlohmann::json document, ReadJsonFile(path));
+  JsonErrors errors;
+  JsonObject whole(document, "", errors);
+  Cast cast;
+  cast.nodes = Entries<Cast::Node>(whole, "nodes", errors, [](JsonObject& object) {
+    return Cast::Node{object.String("name"), object.String("raild")};
+  });
+  cast.pods = Entries<Cast::Pod>(whole, "pods", errors, [](JsonObject& object) {
+    return Cast::Pod{object.String("namespace"), object.String("name"), object.String("node"),
+                     object.String("agent")};
+  });
+  cast.tls = ReadTls(whole, errors);
+  whole.RejectUnknown();
+  RAIL_TRY(errors.ToStatus(path));
+  return cast;
+}
+
+Status Stage::AddNode(const Cast::Node& node, const TlsFiles& tls) {
+  auto added = std::make_unique<Node>();
+  added->name = node.name;
+  RAIL_ASSIGN(const auto channel, Connect(node.raild, tls));
+  added->raild = v1::Node::NewStub(channel);
+  RAIL_ASSIGN(const auto rails, Ask(*added->raild, &v1::Node::Stub::ListRails, {}, added->Whom()));
+  added->rails.assign(rails.rails().begin(), rails.rails().end());
+  RAIL_ASSIGN(const auto info, Ask(*added->raild, &v1::Node::Stub::GetNode, {}, added->Whom()));
+  added->info = info.node();
+  added->doctor = Ask(*added->raild, &v1::Node::Stub::Doctor, {}, added->Whom());
+  nodes_.push_back(std::move(added));
+  return {};
+}
+
+Status Stage::AddPod(const Cast::Pod& pod, const TlsFiles& tls) {
+  auto agent = std::make_unique<PodAgent>();
+  agent->pod = pod.pod_namespace + "/" + pod.name;
+  agent->node = pod.node;
+  const auto node = std::ranges::find(nodes_, pod.node, [](const auto& each) { return each->name; });
+  if (node == nodes_.end())
+    return Fail(Code::kInvalid,
+                "pod " + agent->pod + " is on node " + pod.node + ", which is not among the nodes");
+  RAIL_ASSIGN(const auto channel, Connect(pod.agent, tls));
+  agent->stub = v1::AcceptAgent::NewStub(channel);
+  RAIL_ASSIGN(agent->has, Ask(*agent->stub, &v1::AcceptAgent::Stub::DescribeAgent, {}, agent->Whom()));
+  v1::ListAttachmentsRequest request;
+  request.mutable_filter()->set_namespace_(pod.pod_namespace);
+  request.mutable_filter()->set_pod(pod.name);
+  RAIL_ASSIGN(const auto found,
+              Ask(*(*node)->raild, &v1::Node::Stub::ListAttachments, request, (*node)->Whom()));
+  if (found.attachments().empty())
+    return Fail(Code::kInvalid, (*node)->Whom() + " knows no interface of pod " + agent->pod +
+                                    ": is it attached, and on this node?");
+  for (const v1::Attachment& attachment : found.attachments()) {
+    RAIL_ASSIGN(Port port, PortOf(*agent, **node, attachment));
+    ports_.push_back(std::move(port));
+  }
+  agents_.push_back(std::move(agent));
+  return {};
+}
+
+Result<Stage> Stage::Open(const Cast& cast) {
+  Stage stage;
+  for (const Cast::Node& node : cast.nodes) RAIL_TRY(stage.AddNode(node, cast.tls));
+  for (const Cast::Pod& pod : cast.pods) RAIL_TRY(stage.AddPod(pod, cast.tls));
+  std::ranges::stable_sort(stage.ports_, {}, &Port::rail);
+  return stage;
+}
+
+std::vector<std::string> Stage::Rails() const {
+  std::set<std::string> rails;
+  for (const Port& port : ports_) rails.insert(port.rail);
+  return {rails.begin(), rails.end()};
+}
+
+}  // namespace rail::accept

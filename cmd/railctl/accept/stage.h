@@ -1,0 +1,102 @@
+// Who takes part in `railctl accept`: nodes with their raild, and pods with an agent each. A file names them; raild says what their interfaces are.
+//
+// Use:      RAIL_ASSIGN(const Cast cast, ReadCast("stage.json"));   // or made by whoever makes the pods
+//           RAIL_ASSIGN(const Stage stage, Stage::Open(cast));
+//           for (const Port& port : stage.ports()) ...
+// Threads:  one; agents may be asked by several at once
+// Owns:     the connections
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cmd/railctl/accept/remote.h"
+#include "lib/base/address.h"
+#include "lib/base/error.h"
+#include "rail/v1/accept.grpc.pb.h"
+#include "rail/v1/node.grpc.pb.h"
+
+namespace rail::accept {
+
+// As the file has it: {"nodes": [{"name", "raild"}], "pods": [{"namespace", "name", "node", "agent"}], "tls": {"ca_file", "cert_file", "key_file"}}
+struct Cast {
+  struct Node {
+    std::string name;
+    std::string raild;  // "unix:/run/railcni/raild.sock", "10.0.0.5:9443"
+  };
+  struct Pod {
+    std::string pod_namespace;
+    std::string name;
+    std::string node;
+    std::string agent;  // as `raild`
+  };
+  std::vector<Node> nodes;
+  std::vector<Pod> pods;
+  TlsFiles tls;  // for those that are asked over TCP
+};
+
+// Errors: kInvalid, with all keys that are wrong; kNotFound.
+Result<Cast> ReadCast(const std::string& path);
+
+struct Node {
+  std::string name;
+  std::unique_ptr<v1::Node::Stub> raild;
+  std::vector<v1::Rail> rails;
+  v1::NodeInfo info;
+  Result<v1::DoctorResponse> doctor;  // before anything was tried
+
+  std::string Whom() const { return "raild of " + name; }
+};
+
+// The name of the rail's leaf, else its router id; empty: it has not been heard.
+std::string LeafOf(const v1::Rail& rail);
+
+struct PodAgent {
+  std::string pod;  // "namespace/name"
+  std::string node;
+  std::unique_ptr<v1::AcceptAgent::Stub> stub;
+  v1::DescribeAgentResponse has;
+
+  std::string Whom() const { return "the agent of pod " + pod; }
+};
+
+// An interface of a pod on a rail, as raild and the agent know it.
+struct Port {
+  const PodAgent* agent = nullptr;
+  const Node* node = nullptr;
+  std::string rail;
+  std::string ifname;
+  std::string tenant;
+  std::string leaf;  // the rail's leaf; empty: not heard
+  MacAddress mac;
+  MacAddress gateway;
+  IpAddress ipv4;  // unspecified: none
+  IpAddress ipv6;
+  uint32_t mtu = 0;
+
+  const std::string& pod() const { return agent->pod; }
+};
+
+class Stage {
+ public:
+  // Asks everybody who they are. Errors: kInvalid: a pod on a node that is not there, a pod of which raild knows no interface; those of asking.
+  static Result<Stage> Open(const Cast& cast);
+
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  const std::vector<std::unique_ptr<PodAgent>>& agents() const { return agents_; }
+  // By rail, then as the pods are named.
+  const std::vector<Port>& ports() const { return ports_; }
+  std::vector<std::string> Rails() const;
+
+ private:
+  Status AddNode(const Cast::Node& node, const TlsFiles& tls);
+  Status AddPod(const Cast::Pod& pod, const TlsFiles& tls);
+
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<PodAgent>> agents_;
+  std::vector<Port> ports_;
+};
+
+}  // namespace rail::accept

@@ -1,0 +1,74 @@
+"""Agents of `railctl accept` in the pods of a lab, the file that names them, and a run with its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from railcni_lab import kernel, pods
+from railcni_lab.layout import write_json
+from world import World, eventually
+
+SOON = 20
+
+
+class Stage:
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world, self.folder = world, folder
+        self.file = folder / "stage.json"
+        self.agents: dict[str, subprocess.Popen[bytes]] = {}
+
+    def socket(self, pod: str) -> Path:
+        return self.folder / f"{pod}.sock"
+
+    def start(self, pod: str, *before: str) -> None:
+        """`before`: a command that becomes the agent."""
+        railctl = str(self.world.lab.binaries / "railctl")
+        with open(self.folder / f"{pod}.log", "ab") as log, kernel.inside(pods.namespace(self.world.lab, pod)):
+            self.agents[pod] = subprocess.Popen([*before, railctl, "accept", "agent", "--listen", f"unix:{self.socket(pod)}"],
+                                                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        eventually(f"the agent of {pod} listens", self.socket(pod).exists, bool, SOON)
+
+    def stop(self, pod: str) -> None:
+        agent = self.agents.pop(pod)
+        agent.terminate()
+        agent.wait(30)
+
+    def write(self, only: list[str] | None = None) -> None:
+        """Who takes part: all pods that have an agent, or those."""
+        names = sorted(self.agents) if only is None else only
+        found = {name: pods.find(self.world.lab, name) for name in names}
+        write_json(self.file, {
+            "nodes": [{"name": node.name, "raild": f"unix:{node.raild_socket}"} for node in self.world.lab.nodes()],
+            "pods": [{"namespace": pod.tenant, "name": name, "node": pod.node, "agent": f"unix:{self.socket(name)}"}
+                     for name, pod in found.items()]})
+
+    def run(self, *words: str, json_file: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """`railctl accept` from outside of all nodes, as somebody with a laptop would."""
+        report = ["--json-file", str(json_file)] if json_file else []
+        return subprocess.run([str(self.world.lab.binaries / "railctl"), "accept", "--stage", str(self.file), *report, *words],
+                              capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "NO_COLOR": "1"})
+
+    def verdicts(self, *words: str) -> tuple[int, dict[str, dict[str, Any]]]:
+        """The exit status, and each check by its id."""
+        done = self.run(*words, "-o", "json")
+        assert done.stdout, done.stderr
+        return done.returncode, {check["id"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+@contextmanager
+def stage(world: World, folder: Path, names: list[str]) -> Iterator[Stage]:
+    made = Stage(world, folder)
+    try:
+        for name in names:
+            made.start(name)
+        made.write()
+        yield made
+    finally:
+        for name in list(made.agents):
+            made.stop(name)
