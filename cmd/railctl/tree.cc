@@ -259,7 +259,9 @@ void AddAccept(CLI::App& app, Flags& flags) {
       ->type_name("FILE");
   accept->add_flag("--plan", flags.plan, "what would be done, and how long it takes; nothing is tried");
   accept->add_flag("--quick", flags.quick, "as few pairs as tell who is to blame, not all");
-  accept->add_option("--only", flags.only, "these groups of checks: " + Join(accept::Groups(), ", "))
+  accept
+      ->add_option("--only", flags.only,
+                   "these groups, or checks such as isolation.verbs: " + Join(accept::Groups(), ", "))
       ->type_name("GROUP")
       ->delimiter(',');
   accept->add_option("--json-file", flags.json_file, "the report; up to date after each group")

@@ -48,15 +48,15 @@ class Stage:
             "pods": [{"namespace": pod.tenant, "name": name, "node": pod.node, "agent": f"unix:{self.socket(name)}"}
                      for name, pod in found.items()]})
 
-    def run(self, *words: str, json_file: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, json_file: Path | None = None, seconds: float = 300) -> subprocess.CompletedProcess[str]:
         """`railctl accept` from outside of all nodes, as somebody with a laptop would."""
         report = ["--json-file", str(json_file)] if json_file else []
         return subprocess.run([str(self.world.lab.binaries / "railctl"), "accept", "--stage", str(self.file), *report, *words],
-                              capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "NO_COLOR": "1"})
+                              capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, "NO_COLOR": "1"})
 
-    def verdicts(self, *words: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    def verdicts(self, *words: str, seconds: float = 300) -> tuple[int, dict[str, dict[str, Any]]]:
         """The exit status, and each check by its id."""
-        done = self.run(*words, "-o", "json")
+        done = self.run(*words, "-o", "json", seconds=seconds)
         assert done.stdout, done.stderr
         return done.returncode, {check["id"]: check for check in json.loads(done.stdout)["checks"]}
 

@@ -20,11 +20,11 @@ MAX_IDLE_MS = 600_000
 
 
 @contextmanager
-def lab_of(pods_wanted: dict[str, tuple[str, str]]) -> Iterator[World]:
-    """Two nodes, one rail; the pods: name -> (node, tenant). Nothing is taken down: the machine ends with it."""
+def lab_of(pods_wanted: dict[str, tuple[str, str]], more: int = 0) -> Iterator[World]:
+    """Two nodes, one rail; the pods: name -> (node, tenant). `more`: devices for pods that come later. Nothing is taken down: the machine ends with it."""
     time.sleep(max(0.0, OVS_COUNTS_PROCESSORS_AFTER - time.monotonic()))
     lab = Lab("vm", Lab.from_environment().binaries)
-    fabric.up(lab, Shape(nodes=2, rails=1, spines=0, devices=len(pods_wanted), datapath="system"))
+    fabric.up(lab, Shape(nodes=2, rails=1, spines=0, devices=len(pods_wanted) + more, datapath="system"))
     world = World(lab)
     for node in lab.nodes():  # so that a megaflow is there to be looked at when its traffic has ended
         world.vsctl(node, "set", "Open_vSwitch", ".", f"other_config:max-idle={MAX_IDLE_MS}")

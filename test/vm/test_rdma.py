@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from acceptance_stage import Stage, stage
 from doctor import named
 from frames import ROCE_PORT, packed
 from railcni_lab import daemons, kernel, matrix, pods
@@ -31,7 +32,7 @@ PATIENCE = 120
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with lab_of(PODS) as world:
+    with lab_of(PODS, more=3) as world:
         cells = matrix.measure(world.lab, "udp", wait_seconds=120)
         assert all(c.right for c in cells), matrix.table(cells, "udp")
         for name in PODS:
@@ -249,3 +250,75 @@ def test_the_rdma_contract_holds_on_real_devices() -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
     assert "Kernel" in subprocess.run([str(program), "--gtest_list_tests"], text=True, capture_output=True, check=True,
                                       env={**os.environ, "RAILCNI_TEST_RDMA": "rxe0,rxe1"}).stdout
+
+
+MORE = {"a3": ("n1", "tenant-a"), "a4": ("n1", "tenant-a"), "b2": ("n2", "tenant-b"), "b3": ("n1", "tenant-b")}
+RDMA_CHECKS = {"isolation.verbs", "speed.write-bandwidth", "speed.write-latency"}
+
+
+@pytest.fixture(scope="module")
+def accept(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Two tenants with verbs, and a network beside the rail on which all pods are: routed, a /32 each, as many clusters have it."""
+    for name, (node, tenant) in MORE.items():
+        pods.add(world.lab, name, node, tenant, None)
+        kernel.run([*in_pod(world, name), "rdma", "link", "add", f"rxe-{name}", "type", "rxe", "netdev", "net1"])
+    kernel.run(["sysctl", "-q", "-w", "net.ipv4.ip_forward=1"])
+    for number, name in enumerate([*PODS, *MORE], start=1):
+        namespace = pods.namespace(world.lab, name)
+        kernel.run(["ip", "link", "add", f"eth-{name}", "type", "veth", "peer", "name", "eth0", "netns", namespace])
+        kernel.run(["ip", "addr", "add", "10.99.0.254/32", "dev", f"eth-{name}"])
+        kernel.run(["ip", "link", "set", f"eth-{name}", "up"])
+        kernel.run(["ip", "route", "add", f"10.99.0.{number}/32", "dev", f"eth-{name}"])
+        for words in (["addr", "add", f"10.99.0.{number}/32", "dev", "eth0"], ["link", "set", "eth0", "up"],
+                      ["route", "add", "10.99.0.254/32", "dev", "eth0"], ["route", "add", "10.99.0.0/24", "via", "10.99.0.254"]):
+            kernel.run([*in_pod(world, name), "ip", *words])
+    with stage(world, tmp_path_factory.mktemp("accept"), [*PODS, *MORE]) as made:
+        yield made
+
+
+def test_accept_proves_by_verbs_that_tenants_are_apart(accept: Stage) -> None:
+    accept.write(["a1", "a2", "b1", "b2"])
+    _, checks = accept.verdicts("--only", "isolation,speed", seconds=900)
+    assert {name: checks[name]["verdict"] for name in RDMA_CHECKS} == dict.fromkeys(RDMA_CHECKS, "PASS"), \
+        {name: checks[name]["why"] for name in RDMA_CHECKS}
+    tried = {(a["from"], a["to"]) for a in checks["isolation.verbs"]["attempts"]}
+    assert tried == {("tenant-a/a1", "tenant-b/b1"), ("tenant-b/b1", "tenant-a/a1"), ("tenant-a/a1", "tenant-b/b2"), ("tenant-b/b1", "tenant-a/a2")}
+    assert {"-c UD" in a["did"] for a in checks["isolation.verbs"]["attempts"]} == {True, False}
+    assert {name for name, check in checks.items() if check["verdict"] != "PASS"} == set(), checks
+
+
+def test_accept_fails_where_verbs_of_another_tenant_arrive(world: World, accept: Stage) -> None:
+    """Flows of others lead from a1 to b1 and back."""
+    accept.write(["a1", "a3", "b1", "b3"])
+    node, a1, b1 = world.lab.find_node("n1"), world.port("a1"), world.port("b1")
+    config = json.loads(node.config_file.read_text())
+    config["ovs"]["remove_foreign_flows"] = False
+    node.config_file.write_text(json.dumps(config))
+    for source, target in ((a1, b1), (b1, a1)):
+        world.run_on_switch(node, 0, "add-flow", f"cookie=0xbad,table=0,priority=60000,ip,nw_src={source.ipv4},nw_dst={target.ipv4},"
+                                                 f"actions=mod_dl_dst:{target.mac},output:{target.ofport}")
+    try:
+        status, checks = accept.verdicts("--only", "isolation.verbs", seconds=900)
+    finally:
+        world.run_on_switch(node, 0, "del-flows", "cookie=0xbad/-1")
+    assert status == 1
+    assert len(checks["isolation.verbs"]["attempts"]) == 4
+    failed = {(a["from"], a["to"]) for a in checks["isolation.verbs"]["attempts"] if a["verdict"] == "FAIL"}
+    assert failed == {("tenant-a/a1", "tenant-b/b1"), ("tenant-b/b1", "tenant-a/a1")}
+
+
+def test_accept_names_the_slow_one(world: World, accept: Stage) -> None:
+    """netem delays what a2 sends: each of its pairs is slow, and it alone is on n2."""
+    accept.write(["a1", "a2", "a3", "a4"])
+    delay = ["dev", "net1", "root", "netem", "delay", "5ms"]
+    kernel.run([*in_pod(world, "a2"), "tc", "qdisc", "add", *delay])
+    try:
+        status, checks = accept.verdicts("--only", "speed.reach,speed.write-latency", seconds=900)
+    finally:
+        kernel.run([*in_pod(world, "a2"), "tc", "qdisc", "del", *delay])
+    assert status == 1
+    assert set(checks) == {"speed.reach", "speed.write-latency"}
+    for name in checks:
+        slow = {frozenset((a["from"], a["to"])) for a in checks[name]["attempts"] if a["verdict"] == "FAIL"}
+        assert slow == {frozenset(("tenant-a/a2", f"tenant-a/{other}")) for other in ("a1", "a3", "a4")}, name
+        assert "n2" in checks[name]["why"] and "n1" not in checks[name]["why"], checks[name]["why"]

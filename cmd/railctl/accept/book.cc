@@ -14,6 +14,8 @@ constexpr CheckKind kChecks[] = {
     {"isolation", "isolation.other-tenant", "A pod's datagrams do not reach pods of another tenant", "SDN04"},
     {"isolation", "isolation.handmade-rocev2",
      "RoCEv2 packets (UDP port 4791) made by hand do not reach pods of another tenant", "SDN04"},
+    {"isolation", "isolation.verbs",
+     "What a pod sends by verbs, RC and UD, does not reach queue pairs of another tenant's pod", "SDN04"},
     {"isolation", "isolation.forged-source", "A pod cannot send with another pod's IPv4 address", "SDN04"},
     {"isolation", "isolation.forged-gid",
      "A pod cannot send with another pod's IPv6 address, of which GIDs are made", "SDN04"},
@@ -70,8 +72,14 @@ Attempt NotMeasured(std::string why) {
   return attempt;
 }
 
-Book::Book(v1::AcceptReport& report, std::function<void(const std::string&)> says)
-    : report_(report), says_(std::move(says)) {}
+Book::Book(v1::AcceptReport& report, std::vector<std::string> only,
+           std::function<void(const std::string&)> says)
+    : report_(report), only_(std::move(only)), says_(std::move(says)) {}
+
+bool Book::Wants(const std::string& group, const std::string& check) const {
+  return only_.empty() || std::ranges::find(only_, group) != only_.end() ||
+         std::ranges::find(only_, check) != only_.end();
+}
 
 void Book::Begin(const std::string& group) {
   auto& checks = *report_.mutable_checks();
@@ -79,7 +87,7 @@ void Book::Begin(const std::string& group) {
       std::remove_if(checks.begin(), checks.end(), [&](const Check& c) { return c.group() == group; }),
       checks.end());
   for (const CheckKind& kind : kChecks) {
-    if (group != kind.group) continue;
+    if (group != kind.group || !Wants(group, kind.id)) continue;
     Check& check = *checks.Add();
     check.set_id(kind.id);
     check.set_group(group);
@@ -90,12 +98,13 @@ void Book::Begin(const std::string& group) {
   began_ = std::chrono::steady_clock::now();
 }
 
-Check& Book::Find(const std::string& id) {
-  return *std::ranges::find(*report_.mutable_checks(), id, &Check::id);
+Check* Book::Find(const std::string& id) {
+  const auto found = std::ranges::find(*report_.mutable_checks(), id, &Check::id);
+  return found == report_.mutable_checks()->end() ? nullptr : &*found;
 }
 
 void Book::Add(const std::string& check, Attempt attempt) {
-  *Find(check).add_attempts() = std::move(attempt);
+  if (Check* const found = Find(check)) *found->add_attempts() = std::move(attempt);
 }
 
 void Book::AddToAll(const std::string& group, const Attempt& attempt) {
@@ -105,7 +114,7 @@ void Book::AddToAll(const std::string& group, const Attempt& attempt) {
 }
 
 void Book::Explain(const std::string& check, std::string why) {
-  Find(check).set_why(std::move(why));
+  if (Check* const found = Find(check)) found->set_why(std::move(why));
 }
 
 void Book::End(const std::string& group) {

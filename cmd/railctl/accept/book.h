@@ -1,6 +1,6 @@
 // The checks of a run and what was found: every check that there is, and one attempt after the other.
 //
-// Use:      Book book(report, [](const std::string& what) { ...draw... });
+// Use:      Book book(report, {}, [](const std::string& what) { ...draw... });
 //           book.Begin("isolation");  book.Add("isolation.vlan", attempt);  book.End("isolation");
 // Threads:  one
 #pragma once
@@ -34,11 +34,14 @@ std::span<const CheckKind> AllChecks();
 class Book {
  public:
   // `says`: what runs now, for a progress bar.
-  Book(v1::AcceptReport& report, std::function<void(const std::string&)> says);
+  // `only`: the groups and checks that are wanted; empty: all.
+  Book(v1::AcceptReport& report, std::vector<std::string> only, std::function<void(const std::string&)> says);
+
+  bool Wants(const std::string& group, const std::string& check) const;
 
   // Makes the checks of a group, without an attempt. A group that the report has, from a run that was stopped, is made anew.
   void Begin(const std::string& group);
-  // `check`: of a group that has begun.
+  // `check`: of a group that has begun. One that is not wanted is not kept.
   void Add(const std::string& check, Attempt attempt);
   // An attempt of each check of the group: nothing could be tried.
   void AddToAll(const std::string& group, const Attempt& attempt);
@@ -49,9 +52,10 @@ class Book {
   void End(const std::string& group);
 
  private:
-  Check& Find(const std::string& id);
+  Check* Find(const std::string& id);  // null: it is not wanted
 
   v1::AcceptReport& report_;
+  const std::vector<std::string> only_;
   const std::function<void(const std::string&)> says_;
   std::chrono::steady_clock::time_point began_;
 };

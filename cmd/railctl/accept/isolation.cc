@@ -8,6 +8,7 @@
 
 #include "cmd/railctl/accept/forge.h"
 #include "cmd/railctl/accept/partners.h"
+#include "cmd/railctl/accept/verbs.h"
 #include "cmd/railctl/accept/watch.h"
 #include "lib/base/text.h"
 
@@ -283,6 +284,7 @@ void CheckIsolation(const Stage& stage, Book& book) {
     Trial({*me, *mate, *stranger, *their_mate}, book).Run();
     tried = true;
   }
+  CheckVerbs(stage, book);
   if (!tried)
     book.AddToAll(
         "isolation",

@@ -52,14 +52,15 @@ std::vector<Tried> MeasureAll(const Stage& stage, const Mesh& mesh, const Book& 
   return all;
 }
 
-std::map<std::string, double> Medians(const std::vector<Tried>& all) {
+std::map<std::string, double> Medians(const std::vector<Tried>& all, bool higher_is_better) {
   std::map<std::string, std::vector<double>> values;
   for (const Tried& tried : all) {
     if (tried.attempt.verdict() == kPass) values[tried.from->rail].push_back(tried.attempt.value());
   }
   std::map<std::string, double> medians;
   for (auto& [rail, of_rail] : values) {
-    const auto middle = of_rail.begin() + static_cast<std::ptrdiff_t>(of_rail.size() / 2);
+    const size_t number = (higher_is_better ? of_rail.size() : of_rail.size() - 1) / 2;
+    const auto middle = of_rail.begin() + static_cast<std::ptrdiff_t>(number);
     std::ranges::nth_element(of_rail, middle);
     medians[rail] = *middle;
   }
@@ -67,7 +68,10 @@ std::map<std::string, double> Medians(const std::vector<Tried>& all) {
 }
 
 bool Good(const Mesh& mesh, const Tried& tried, const std::map<std::string, double>& medians) {
-  return tried.attempt.verdict() == kPass && mesh.good(tried.attempt.value(), medians.at(tried.from->rail));
+  if (tried.attempt.verdict() != kPass) return false;
+  const auto median = medians.find(tried.from->rail);
+  return median == medians.end() ||
+         mesh.good(tried.attempt.value(), median->second);  // none: nothing else has worked there
 }
 
 Seat SeatOf(const Port& port) {
@@ -87,7 +91,7 @@ std::vector<Tried> Ask(const std::vector<const Port*>& ports, const Mesh& mesh, 
     for (const Pair& pair : round) pairs.emplace_back(ports[pair.a], ports[pair.b]);
     const auto tried = MeasureTogether(pairs, mesh);
     all.insert(all.end(), tried.begin(), tried.end());
-    const auto medians = Medians(all);
+    const auto medians = Medians(all, mesh.higher_is_better);
     std::vector<Measured> measured;
     for (size_t i = 0; i < round.size(); ++i) {
       if (tried[i].attempt.verdict() != kCouldNotMeasure)
@@ -128,8 +132,9 @@ std::string Culprits(const std::vector<Tried>& all) {
 }  // namespace
 
 void MeasureMesh(const Stage& stage, bool quick, const Mesh& mesh, Book& book) {
+  if (!book.Wants("speed", mesh.check)) return;
   std::vector<Tried> all = quick ? MeasureSome(stage, mesh, book) : MeasureAll(stage, mesh, book);
-  const auto medians = Medians(all);
+  const auto medians = Medians(all, mesh.higher_is_better);
   bool failed = false;
   for (Tried& tried : all) {
     if (tried.attempt.verdict() != kCouldNotMeasure && !Good(mesh, tried, medians)) {

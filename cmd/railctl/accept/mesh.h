@@ -1,6 +1,6 @@
 // Measures every pair of interfaces of one tenant on one rail, judges each by the others of its rail, and says who is to blame.
 //
-// Use:      MeasureMesh(stage, false, {"speed.reach", measure, judge}, book);
+// Use:      MeasureMesh(stage, false, {"speed.reach", measure, false, judge}, book);
 // Threads:  one; `measure` is called by as many threads as a round has pairs
 #pragma once
 
@@ -15,7 +15,9 @@ struct Mesh {
   const char* check;
   // An attempt without rail, from and to; its verdict is kPass where only the comparison with others can say more.
   std::function<Attempt(const Port& from, const Port& to)> measure;
-  // Whether `value` is as good as `median`, that of the rail. What is not is measured once more before it counts.
+  bool higher_is_better;
+  // Whether `value` is as good as `median`: that of the rail, of two in the middle the better one. What is not is measured once more before it
+  // counts.
   std::function<bool(double value, double median)> good;
 };
 

@@ -27,10 +27,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPrograms = {"ib_write_bw", "ib_write_lat", "ib_send_bw",
                                                        "ib_send_lat", "ib_read_bw",   "ib_read_lat"};
-constexpr size_t kMostOutput = 64 << 10;            // bytes: the last ones
-constexpr auto kBeyond = std::chrono::seconds(30);  // for the two ends to meet and to report
-constexpr uint32_t kExchangesPerSecond = 10'000;    // of 100 us at most
-constexpr uint32_t kMostExchanges = 1'000'000;      // perftest keeps a stamp for each
+constexpr size_t kMostOutput = 64 << 10;          // bytes: the last ones
+constexpr uint32_t kMoreSeconds = 30;             // for the two ends to meet and to report
+constexpr uint32_t kExchangesPerSecond = 10'000;  // of 100 us at most
+constexpr uint32_t kMostExchanges = 1'000'000;    // perftest keeps a stamp for each
 
 // Empty: PATH does not have it.
 std::string FindProgram(std::string_view name) {
@@ -65,6 +65,7 @@ Status Check(const v1::RunPerftestRequest& request) {
   RAIL_TRY(InRange("gid_index", request.gid_index(), 0, 65'535));
   RAIL_TRY(InRange("port", request.port(), 1024, 65'535));
   RAIL_TRY(InRange("seconds", request.seconds(), 1, 3600));
+  if (request.more_seconds() != 0) RAIL_TRY(InRange("more_seconds", request.more_seconds(), 1, 600));
   if (request.message_bytes() != 0) RAIL_TRY(InRange("message_bytes", request.message_bytes(), 2, 8 << 20));
   if (request.datagrams() && !request.program().starts_with("ib_send_"))
     return Fail(Code::kInvalid, "datagrams: only ib_send_bw and ib_send_lat have them");
@@ -186,6 +187,7 @@ void ReadReport(std::string_view output, v1::RunPerftestResponse& response) {
   std::string text(output);
   std::ranges::replace(text, '\t', ' ');
   std::string_view heading;
+  response.set_met(Has(text, "remote address:"));
   for (const std::string_view line : Split(text, "\n")) {
     const std::vector<std::string_view> words = Words(line);
     if (words.empty()) continue;
@@ -223,11 +225,12 @@ Result<v1::RunPerftestResponse> RunPerftest(const v1::RunPerftestRequest& reques
   if (child.handle() < 0) return FailErrno(errno, "watch " + request.program());
 
   std::string output;
-  const auto time = std::chrono::seconds(request.seconds()) + kBeyond;
-  RAIL_ASSIGN(const bool ended, ReadUntilEnd(child, out.get(), output, end, After(time)));
+  const uint32_t more = request.more_seconds() != 0 ? request.more_seconds() : kMoreSeconds;
+  const std::chrono::seconds limit(request.seconds() + more);
+  RAIL_ASSIGN(const bool ended, ReadUntilEnd(child, out.get(), output, end, After(limit)));
   v1::RunPerftestResponse response;
   response.set_exit_status(ended ? child.Wait() : child.Kill());
-  if (!ended) output += fmt::format("\nrailctl has killed it after {} s", time.count());
+  if (!ended) output += fmt::format("\nrailctl has killed it after {} s", limit.count());
   response.set_command(Join(words, " "));
   ReadReport(output, response);
   response.set_output(ValidUtf8(output));

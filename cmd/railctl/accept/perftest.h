@@ -19,14 +19,14 @@ namespace rail::accept {
 // Those of the programs that PATH has.
 std::vector<std::string> ListPrograms();
 
-// The words of the line that RunPerftest runs. In place of seconds *_lat gets a number of exchanges, 10,000 for each second and
+// The words of the line that RunPerftest runs. In place of seconds *_lat gets a number of exchanges, 1,000 for each second and
 // at most 1,000,000: for a time it would tell the average alone.
 std::vector<std::string> PerftestCommand(const v1::RunPerftestRequest& request);
 
 // Puts what `output` reports into `response`.
 void ReadReport(std::string_view output, v1::RunPerftestResponse& response);
 
-// Kills the program 30 s after the time that it is to send. Its status then is 137, as a shell says it. `sysfs`: where the device is
+// Kills the program `more_seconds` after the time that it is to send. Its status then is 137, as a shell says it. `sysfs`: where the device is
 // looked for. Errors: kInvalid the request; kNotFound no such program, no such device; of posix_spawn(3); kTransient `end`.
 Result<v1::RunPerftestResponse> RunPerftest(const v1::RunPerftestRequest& request, const std::string& sysfs,
                                             const Wake& end);

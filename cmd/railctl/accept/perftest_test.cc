@@ -26,6 +26,7 @@ TEST(Perftest, ReadsTheAverageOfABandwidth) {
       " 65536      1869472          0.00               392.06             0.747791\n"
       "---------------------------------------------------------------------------------------\n");
   EXPECT_EQ(report.gbps(), 392.06);
+  EXPECT_FALSE(report.met()) << "no word of the other end's queue pair";
   EXPECT_EQ(report.typical_us(), 0);
 }
 
@@ -39,6 +40,15 @@ TEST(Perftest, ReadsTypicalLatencyAndPercentile) {
   EXPECT_EQ(report.typical_us(), 1.66);
   EXPECT_EQ(report.p99_us(), 1.83);
   EXPECT_EQ(report.gbps(), 0);
+}
+
+TEST(Perftest, KnowsThatTheTwoEndsHaveMet) {
+  EXPECT_TRUE(ReportOf(" local address: LID 0000 QPN 0x0114 PSN 0x6a5a0c\n remote address: LID 0000 QPN "
+                       "0x0116 PSN 0x2be8d\n")
+                  .met());
+  EXPECT_FALSE(
+      ReportOf("Couldn't connect to 10.0.0.2:18515\nUnable to open file descriptor for socket connection\n")
+          .met());
 }
 
 TEST(Perftest, ReadsNothingWhereNothingIsReported) {
@@ -70,7 +80,7 @@ TEST(Perftest, SaysWhatItRuns) {
   request.set_datagrams(true);
   request.set_server("10.0.0.2");
   EXPECT_EQ(Join(PerftestCommand(request), " "),
-            "ib_send_lat -d mlx5_4 -x 3 -p 18515 -F -n 70000 -s 64 -c UD 10.0.0.2");
+            "ib_send_lat -d mlx5_4 -x 3 -p 18515 -F -n 7000 -s 64 -c UD 10.0.0.2");
   request.set_seconds(3600);
   EXPECT_THAT(PerftestCommand(request), testing::Contains("1000000"));
 }

@@ -59,15 +59,27 @@ Status Save(const v1::AcceptReport& report, const Options& options) {
 }
 
 Status CheckOptions(const Options& options) {
-  const auto groups = Groups();
-  for (const std::string& group : options.only) {
-    if (std::ranges::find(groups, group) == groups.end())
-      return Fail(Code::kInvalid,
-                  "--only: there is no group " + group + "; there are: " + Join(groups, ", "));
+  for (const std::string& wanted : options.only) {
+    const auto names = [&](const CheckKind& kind) { return wanted == kind.group || wanted == kind.id; };
+    if (std::ranges::none_of(AllChecks(), names))
+      return Fail(Code::kInvalid, "--only: there is no group and no check " + wanted +
+                                      "; there are the groups " + Join(Groups(), ", ") +
+                                      ", and in them the checks " + Join(AllChecks(), ", ", &CheckKind::id));
   }
   if (options.resume && options.json_file.empty())
     return Fail(Code::kInvalid, "--resume needs --json-file: the report that the stopped run has left");
   return {};
+}
+
+// The groups that are named, or of which a check is.
+std::vector<std::string> GroupsOf(const std::vector<std::string>& only) {
+  auto groups = Groups();
+  if (only.empty()) return groups;
+  std::erase_if(groups, [&](const std::string& group) {
+    return std::ranges::none_of(
+        only, [&](const std::string& each) { return each == group || each.starts_with(group + "."); });
+  });
+  return groups;
 }
 
 // What the stopped run has left; without one, nothing.
@@ -105,7 +117,7 @@ Result<int> Run(const Options& options, const Terminal& terminal) {
   RAIL_TRY(CheckOptions(options));
   RAIL_ASSIGN(const Cast cast, ReadCast(options.stage));
   RAIL_ASSIGN(const Stage stage, Stage::Open(cast));
-  const auto wanted = options.only.empty() ? Groups() : options.only;
+  const auto wanted = GroupsOf(options.only);
   if (options.plan) {
     const Size size = SizeOf(stage);
     auto steps = PlanOf(size, options.quick);
@@ -116,7 +128,7 @@ Result<int> Run(const Options& options, const Terminal& terminal) {
   }
   RAIL_ASSIGN(v1::AcceptReport report, Begin(options, stage, terminal));
   Progress progress(terminal.err, terminal.moving, wanted.size());
-  Book book(report, [&](const std::string& what) { progress.Say(what); });
+  Book book(report, options.only, [&](const std::string& what) { progress.Say(what); });
   const int64_t began = terminal.now_ms();
   const double before = report.seconds();
   for (const Group& group : kGroups) {

@@ -21,7 +21,7 @@ struct Options {
   std::string stage;              // the file that names nodes and pods
   bool plan = false;              // say what would be done, and how long it takes
   bool quick = false;             // as few pairs as tell who is to blame
-  std::vector<std::string> only;  // groups; empty: all
+  std::vector<std::string> only;  // groups and checks; empty: all
   std::string json_file;          // "": none; kept up to date after each group, so that a run can be resumed
   std::string junit_file;
   std::string page_file;

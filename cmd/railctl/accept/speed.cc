@@ -2,19 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <future>
-
 #include "cmd/railctl/accept/echo_pair.h"
 #include "cmd/railctl/accept/mesh.h"
 #include "cmd/railctl/accept/partners.h"
+#include "cmd/railctl/accept/verbs.h"
 
 namespace rail::accept {
 namespace {
 
 constexpr uint32_t kDatagrams = 200;
 constexpr uint32_t kDatagramBytes = 1024;
-constexpr uint32_t kTestSeconds = 5;  // of a program of perftest
+constexpr uint32_t kBandwidthSeconds = 5;
+constexpr uint32_t kLatencySeconds = 1;  // 1,000 exchanges
 
 Attempt EchoAttempt(const Port& from, const Port& to, uint32_t datagrams, uint32_t bytes) {
   const auto answer = Echo(from, to, datagrams, bytes);
@@ -47,63 +46,11 @@ void CheckMtu(const Stage& stage, Book& book) {
   }
 }
 
-struct Verbs {
-  std::string device;
-  uint32_t gid_index;
-};
-
-// The RDMA device of an interface. Errors: kUnsupported: what is missing.
-Result<Verbs> VerbsOf(const Port& port, const std::string& program) {
-  const auto& has = port.agent->has;
-  if (std::ranges::find(has.programs(), program) == has.programs().end())
-    return Fail(Code::kUnsupported,
-                "pod " + port.pod() + " has no program " + program + " (Debian's package perftest)");
-  const auto device =
-      std::ranges::find(has.rdma_devices(), port.ifname, &v1::DescribeAgentResponse::RdmaDevice::interface);
-  if (device == has.rdma_devices().end())
-    return Fail(Code::kUnsupported, "pod " + port.pod() + " has no RDMA device for " + port.ifname);
-  if (device->gid_index() < 0)
-    return Fail(Code::kUnsupported, device->name() + " of pod " + port.pod() +
-                                        " has no GID of RoCE v2 for an address of " + port.ifname);
-  return Verbs{device->name(), static_cast<uint32_t>(device->gid_index())};
-}
-
-Result<v1::RunPerftestResponse> RunEnd(const Port& port, v1::RunPerftestRequest request) {
-  RAIL_ASSIGN(const Verbs verbs, VerbsOf(port, request.program()));
-  request.set_rdma_device(verbs.device);
-  request.set_gid_index(verbs.gid_index);
-  return Ask(*port.agent->stub, &v1::AcceptAgent::Stub::RunPerftest, request, port.agent->Whom(),
-             Milliseconds{1000 * (kTestSeconds + 60)});
-}
-
-// The client's end finds nobody until the server's listens: it is run again, at most so often.
-Result<v1::RunPerftestResponse> RunBothEnds(const Port& from, const Port& to,
-                                            const v1::RunPerftestRequest& request) {
-  constexpr int kTries = 50;
-  auto server = std::async(std::launch::async, [&] { return RunEnd(to, request); });
-  v1::RunPerftestRequest client = request;
-  client.set_server(to.ipv4.ToString());
-  Result<v1::RunPerftestResponse> answer = RunEnd(from, client);
-  for (int i = 0; i < kTries && answer && answer->exit_status() != 0 &&
-                  server.wait_for(Milliseconds(100)) != std::future_status::ready;
-       ++i)
-    answer = RunEnd(from, client);
-  const auto at_server = server.get();
-  if (answer && !at_server) return tl::make_unexpected(at_server.error());
-  return answer;
-}
-
 Attempt PerftestAttempt(const Port& from, const Port& to, const std::string& program) {
-  v1::RunPerftestRequest request;
-  request.set_program(program);
-  request.set_port(18515);
-  request.set_seconds(kTestSeconds);
-  for (const Port* port : {&from, &to}) {
-    if (const auto verbs = VerbsOf(*port, program); !verbs) return NotMeasured(verbs.error().message);
-  }
-  const auto answer = RunBothEnds(from, to, request);
-  if (!answer) return NotMeasured(answer.error().message);
   const bool bandwidth = program.ends_with("_bw");
+  const auto run = RunVerbs(from, to, program, bandwidth ? kBandwidthSeconds : kLatencySeconds, false);
+  if (!run) return NotMeasured(run.error().message);
+  const v1::RunPerftestResponse* const answer = &run->client;
   Attempt attempt;
   attempt.set_did(answer->command());
   attempt.set_value(bandwidth ? answer->gbps() : answer->typical_us());
@@ -123,18 +70,18 @@ void CheckSpeed(const Stage& stage, bool quick, Book& book) {
       stage, quick,
       {"speed.reach",
        [](const Port& from, const Port& to) { return EchoAttempt(from, to, kDatagrams, kDatagramBytes); },
-       [](double value, double median) { return value < 3 * median + 500; }},
+       false, [](double value, double median) { return value < 3 * median + 500; }},
       book);
   CheckMtu(stage, book);
   MeasureMesh(stage, quick,
               {"speed.write-bandwidth",
                [](const Port& from, const Port& to) { return PerftestAttempt(from, to, "ib_write_bw"); },
-               [](double value, double median) { return value > 0.9 * median; }},
+               true, [](double value, double median) { return value > 0.9 * median; }},
               book);
   MeasureMesh(stage, quick,
               {"speed.write-latency",
                [](const Port& from, const Port& to) { return PerftestAttempt(from, to, "ib_write_lat"); },
-               [](double value, double median) { return value < 1.5 * median + 2; }},
+               false, [](double value, double median) { return value < 1.5 * median + 2; }},
               book);
 }
 

@@ -60,6 +60,21 @@ Result<Port> PortOf(const PodAgent& agent, const Node& node, const v1::Attachmen
   return port;
 }
 
+// The first IPv4 address of an interface that is no attachment of ours.
+std::string BesideRails(const v1::DescribeAgentResponse& has,
+                        const v1::ListAttachmentsResponse& attachments) {
+  for (const auto& interface : has.interfaces()) {
+    if (std::ranges::find(attachments.attachments(), interface.name(), &v1::Attachment::ifname) !=
+        attachments.attachments().end())
+      continue;
+    for (const std::string& text : interface.addresses()) {
+      const auto address = IpAddress::Parse(text);
+      if (address && !address->is_v6()) return text;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string LeafOf(const v1::Rail& rail) {
@@ -121,6 +136,7 @@ Status Stage::AddPod(const Cast::Pod& pod, const TlsFiles& tls) {
     RAIL_ASSIGN(Port port, PortOf(*agent, **node, attachment));
     ports_.push_back(std::move(port));
   }
+  agent->beside = BesideRails(agent->has, found);
   agents_.push_back(std::move(agent));
   return {};
 }

@@ -58,6 +58,7 @@ struct PodAgent {
   std::string node;
   std::unique_ptr<v1::AcceptAgent::Stub> stub;
   v1::DescribeAgentResponse has;
+  std::string beside;  // its IPv4 address on the pods' network beside the rails; empty: none
 
   std::string Whom() const { return "the agent of pod " + pod; }
 };
