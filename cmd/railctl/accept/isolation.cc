@@ -183,7 +183,8 @@ class Trial {
                       " of its own tenant sends: whether it receives what is forbidden cannot be seen");
     RAIL_TRY(SendForbidden());
     RAIL_TRY(SendAllowed());
-    const bool after = Came(scene_.mate, kMine, 2 * kRounds) && Came(scene_.stranger, kTheirs, 2 * kRounds);
+    const bool after = Came(scene_.mate, kMine, uint64_t{2} * kRounds) &&
+                       Came(scene_.stranger, kTheirs, uint64_t{2} * kRounds);
     for (const Eyes& eyes : eyes_) eyes.watch->Settle(kQuiet);
     for (size_t i = 0; i < kForged; ++i) Judge(i, after, roce);
     return {};
