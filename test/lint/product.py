@@ -40,7 +40,7 @@ MAY_TELL_THE_TIME = {
 }
 
 # Where the product starts another program: IPAM plugins are executables by the CNI specification, and perftest is nothing else.
-MAY_START = re.compile(r"^(?:lib/cni/[a-z_]+|cmd/railctl/accept/perftest)\.cc$")
+MAY_START = re.compile(r"^(?:lib/cni/[a-z_]+|cmd/railctl/accept/program)\.cc$")
 
 # A pause between two questions is right only where nobody could tell the answer: file -> why there is no event.
 MAY_PAUSE = {

@@ -14,7 +14,7 @@
 #include "cmd/railctl/accept/describe.h"
 #include "cmd/railctl/accept/echo.h"
 #include "cmd/railctl/accept/frames.h"
-#include "cmd/railctl/accept/perftest.h"
+#include "cmd/railctl/accept/program.h"
 #include "lib/base/socket_file.h"
 #include "lib/base/thread.h"
 

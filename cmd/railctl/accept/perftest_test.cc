@@ -1,4 +1,4 @@
-#include "cmd/railctl/accept/perftest.h"
+#include "cmd/railctl/accept/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

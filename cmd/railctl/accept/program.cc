@@ -1,4 +1,4 @@
-#include "cmd/railctl/accept/perftest.h"
+#include "cmd/railctl/accept/program.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
