@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -173,3 +175,21 @@ def test_a_stop_ends_a_raild_that_has_begun_anew(world: World, node: Node) -> No
         assert "stopped; rules, ports and announcements stay" in (node.log_dir / "raild.log").read_text().splitlines()[-1]
     daemons.start_raild(world.lab, node)
     eventually("raild answers", lambda: daemons.raild_answers(node), bool, SOON)
+
+
+def test_a_signal_that_comes_while_raild_begins_anew_ends_it(world: World) -> None:
+    """One daemon gives way to the next after this line of the log, which takes some milliseconds; raild is asked to end at any of them."""
+    node = world.lab.find_node("n1")
+    log = node.log_dir / "raild.log"
+    for milliseconds in range(12):
+        said = log.stat().st_size
+        pid = daemons.pid_of(node, "raild")
+        assert pid is not None
+        with edited(node, lambda config, number=milliseconds: config["bgp"].update(max_prefixes=5000 + number)):
+            deadline = time.monotonic() + 40
+            while b"beginning anew" not in log.read_bytes()[said:]:
+                assert time.monotonic() < deadline, "raild does not follow node.json"
+            time.sleep(milliseconds / 1000)
+            daemons.kill(pid, signal.SIGTERM)  # fails where it does not end
+        daemons.start_raild(world.lab, node)
+        eventually("raild answers", lambda: daemons.raild_answers(node), bool, 20)

@@ -13,11 +13,12 @@ void AddBoth(std::vector<Scope>& scopes, Suspect::Kind kind, size_t one, size_t 
   if (other != kNone && other != one) scopes.push_back({kind, other});
 }
 
-// The first scope, narrowest first, that explains most and has no twin: another of its kind that explains the same.
+// Of `left`, which is not empty: the first scope, narrowest first, that explains most and has no twin: another of its kind that explains the same.
 Scope Best(const Fabric& fabric, const std::vector<Measured>& measured, const Explained& left) {
   size_t most = 0;
   for (const auto& [scope, bad] : left) most = std::max(most, bad.size());
-  const Scope* best = nullptr;
+  Scope best = left.begin()->first;
+  bool is_first = true;
   for (const auto& [scope, bad] : left) {
     if (bad.size() != most) continue;
     const auto is_twin = [&left, &one = scope, &all = bad](const Scope& other) {
@@ -26,9 +27,10 @@ Scope Best(const Fabric& fabric, const std::vector<Measured>& measured, const Ex
     };
     const Measured& pair = measured[bad.front()];
     if (std::ranges::none_of(fabric.ScopesOf(pair.a, pair.b), is_twin)) return scope;
-    if (best == nullptr) best = &scope;
+    if (is_first) best = scope;
+    is_first = false;
   }
-  return *best;
+  return best;
 }
 
 }  // namespace
