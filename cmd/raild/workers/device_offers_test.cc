@@ -154,6 +154,7 @@ TEST_F(DeviceOffersTest, AKubeletThatDoesNotAnswerIsAskedForOneRailAlone) {
   kubelet.Stop();
   std::filesystem::remove(folder.path() + "/kubelet.sock");
   const Fd deaf(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ASSERT_GE(deaf.get(), 0);
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   (folder.path() + "/kubelet.sock").copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(deaf.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
