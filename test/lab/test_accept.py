@@ -260,6 +260,11 @@ def test_a_run_that_was_killed_is_resumed(accept: Stage, tmp_path: Path) -> None
         process.send_signal(signal.SIGKILL)
     done = {c["id"]: c for c in json.loads(report.read_text())["checks"]}
     assert accept.run("--resume", json_file=report).returncode == 3
+    one = tmp_path / "one.json"
+    assert accept.run("--only", "offload.one-megaflow", json_file=one).returncode == 0
+    assert accept.run("--only", "offload", "--resume", json_file=one).returncode == 3
+    assert {c["id"] for c in json.loads(one.read_text())["checks"]} == {"offload.ready", "offload.hardware", "offload.one-megaflow"}, \
+        "one check of a group is not the group"
     accept.write()
     whole = {c["id"]: c for c in json.loads(report.read_text())["checks"]}
     assert len(whole) > len(done)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "cmd/railctl/accept/report.h"
 
@@ -81,6 +82,13 @@ bool Book::Wants(const std::string& group, const std::string& check) const {
          std::ranges::find(only_, check) != only_.end();
 }
 
+bool Book::IsDone(const std::string& group) const {
+  return std::ranges::all_of(kChecks, [&](const CheckKind& kind) {
+    return group != kind.group || !Wants(group, kind.id) ||
+           std::ranges::find(report_.checks(), kind.id, &Check::id) != report_.checks().end();
+  });
+}
+
 void Book::Begin(const std::string& group) {
   auto& checks = *report_.mutable_checks();
   checks.erase(
@@ -95,7 +103,7 @@ void Book::Begin(const std::string& group) {
     std::istringstream words(kind.requirements);
     for (std::string word; words >> word;) check.add_requirements(word);
   }
-  began_ = std::chrono::steady_clock::now();
+  last_ = std::chrono::steady_clock::now();
 }
 
 Check* Book::Find(const std::string& id) {
@@ -104,7 +112,12 @@ Check* Book::Find(const std::string& id) {
 }
 
 void Book::Add(const std::string& check, Attempt attempt) {
-  if (Check* const found = Find(check)) *found->add_attempts() = std::move(attempt);
+  const auto now = std::chrono::steady_clock::now();
+  const double seconds = Seconds(now - std::exchange(last_, now)).count();
+  Check* const found = Find(check);
+  if (found == nullptr) return;
+  *found->add_attempts() = std::move(attempt);
+  found->set_seconds(found->seconds() + seconds);
 }
 
 void Book::AddToAll(const std::string& group, const Attempt& attempt) {
@@ -118,11 +131,9 @@ void Book::Explain(const std::string& check, std::string why) {
 }
 
 void Book::End(const std::string& group) {
-  const double seconds = Seconds(std::chrono::steady_clock::now() - began_).count();
   for (Check& check : *report_.mutable_checks()) {
     if (check.group() != group) continue;
     check.set_verdict(Worst(check));
-    check.set_seconds(seconds);
     if (check.why().empty()) check.set_why(WhyOf(check));
   }
 }

@@ -38,6 +38,8 @@ class Book {
   Book(v1::AcceptReport& report, std::vector<std::string> only, std::function<void(const std::string&)> says);
 
   bool Wants(const std::string& group, const std::string& check) const;
+  // Whether the report has all checks of the group that are wanted, as of a run that was stopped.
+  bool IsDone(const std::string& group) const;
 
   // Makes the checks of a group, without an attempt. A group that the report has, from a run that was stopped, is made anew.
   void Begin(const std::string& group);
@@ -57,7 +59,7 @@ class Book {
   v1::AcceptReport& report_;
   const std::vector<std::string> only_;
   const std::function<void(const std::string&)> says_;
-  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::time_point last_;  // when the group began, or had its newest attempt
 };
 
 // An attempt that has come to nothing.

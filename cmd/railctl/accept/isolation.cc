@@ -276,6 +276,10 @@ class Trial {
 }  // namespace
 
 void CheckIsolation(const Stage& stage, Book& book) {
+  CheckVerbs(stage, book);
+  const bool wanted = std::ranges::any_of(
+      kForgeries, [&](const Forgery& forgery) { return book.Wants("isolation", forgery.check); });
+  if (!wanted) return;
   bool tried = false;
   for (const auto& [me, stranger] : Opponents(stage)) {
     const Port* const mate = Mate(stage, *me);
@@ -285,7 +289,6 @@ void CheckIsolation(const Stage& stage, Book& book) {
     Trial({*me, *mate, *stranger, *their_mate}, book).Run();
     tried = true;
   }
-  CheckVerbs(stage, book);
   if (!tried)
     book.AddToAll(
         "isolation",

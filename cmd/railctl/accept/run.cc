@@ -82,7 +82,7 @@ std::vector<std::string> GroupsOf(const std::vector<std::string>& only) {
   return groups;
 }
 
-// What the stopped run has left; without one, nothing.
+// With `resume`: what the stopped run has left.
 Result<v1::AcceptReport> Begin(const Options& options, const Stage& stage, const Terminal& terminal) {
   v1::AcceptReport report;
   if (options.resume) {
@@ -99,10 +99,6 @@ Result<v1::AcceptReport> Begin(const Options& options, const Stage& stage, const
     for (const v1::Rail& rail : node->rails) named.add_leaves(LeafOf(rail));
   }
   return report;
-}
-
-bool IsDone(const v1::AcceptReport& report, const std::string& group) {
-  return std::ranges::any_of(report.checks(), [&](const Check& c) { return c.group() == group; });
 }
 
 }  // namespace
@@ -134,7 +130,7 @@ Result<int> Run(const Options& options, const Terminal& terminal) {
   for (const Group& group : kGroups) {
     if (std::ranges::find(wanted, group.name) == wanted.end()) continue;
     progress.Begin(group.name);
-    if (!(options.resume && IsDone(report, group.name))) {
+    if (!(options.resume && book.IsDone(group.name))) {
       book.Begin(group.name);
       group.check(stage, options, book);
       book.End(group.name);

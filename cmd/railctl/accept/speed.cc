@@ -35,6 +35,7 @@ Attempt EchoAttempt(const Port& from, const Port& to, uint32_t datagrams, uint32
 
 // Packets as large as the rail lets them be, between each interface and its mate.
 void CheckMtu(const Stage& stage, Book& book) {
+  if (!book.Wants("speed", "speed.mtu")) return;
   for (const Port& port : stage.ports()) {
     const Port* const mate = Mate(stage, port);
     if (mate == nullptr) continue;
