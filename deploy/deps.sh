@@ -5,7 +5,7 @@
 # usage: deploy/deps.sh SET...      SET = build | run | image | test | vm | cluster | all      (root, or a user with sudo)
 #   build  compilers and libraries; builds everything, runs nothing
 #   run    Open vSwitch, FRRouting and the reference CNI plugins: what a node and the lab execute
-#   image  the shared libraries of raild and railctl: what their container image has besides Debian's base
+#   image  what the container image has besides Debian's base: the libraries of raild and railctl; what `railctl accept` measures RDMA with
 #   test   what only ./test/run.sh needs: linters, podman, buildah, kubectl, Prometheus, a browser
 #   vm     what runs the guests of test/vm: QEMU (8 or newer: from backports, which need not be among this system's
 #          sources; where it cannot be had the tier is skipped, which is no error here), RDMA's tools
@@ -21,7 +21,7 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
        libcurl4-openssl-dev libmicrohttpd-dev
        openvswitch-source libgtest-dev libgmock-dev libbenchmark-dev)
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
-image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4 libmicrohttpd12)
+image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4 libmicrohttpd12 perftest ibverbs-providers)
 test=(chromium python3-pytest python3-pytest-xdist python3-yaml python3-jsonschema prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
       frr-pythontools podman containerd crun buildah debootstrap kubernetes-client libfaketime file dpkg-dev lintian zsh lldpd)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest ucx-utils python3-pytest)

@@ -8,20 +8,26 @@ namespace rail::railctl {
 
 ExitCode Accept(const Context& context, std::ostream& err) {
   const Flags& flags = context.flags;
-  return accept::Run({.stage = flags.stage,
-                      .plan = flags.plan,
-                      .quick = flags.quick,
-                      .only = flags.only,
-                      .json_file = flags.json_file,
-                      .junit_file = flags.junit_file,
-                      .page_file = flags.page_file,
-                      .resume = flags.resume,
-                      .json = AsJson(context)},
-                     {.out = context.out,
-                      .err = err,
-                      .color = flags.color,
-                      .moving = ::isatty(STDERR_FILENO) == 1,
-                      .now_ms = context.now});
+  const accept::Options options = {.stage = flags.stage,
+                                   .kubernetes = flags.kubernetes,
+                                   .nodes = flags.nodes,
+                                   .networks = flags.networks,
+                                   .plan = flags.plan,
+                                   .restarts = flags.restarts,
+                                   .quick = flags.quick,
+                                   .only = flags.only,
+                                   .json_file = flags.json_file,
+                                   .junit_file = flags.junit_file,
+                                   .page_file = flags.page_file,
+                                   .resume = flags.resume,
+                                   .json = AsJson(context)};
+  const accept::Terminal terminal = {.out = context.out,
+                                     .err = err,
+                                     .color = flags.color,
+                                     .moving = ::isatty(STDERR_FILENO) == 1,
+                                     .now_ms = context.now};
+  if (flags.command == Command::kAcceptShow) return accept::RunShow(flags.reports.front(), options, terminal);
+  return accept::Run(options, terminal);
 }
 
 ExitCode ServeAcceptAgent(const Context& context) {
@@ -29,7 +35,8 @@ ExitCode ServeAcceptAgent(const Context& context) {
   return accept::ServeAgent({.listen = flags.listen,
                              .ca_file = flags.ca_file,
                              .cert_file = flags.cert_file,
-                             .key_file = flags.key_file},
+                             .key_file = flags.key_file,
+                             .raild = flags.raild},
                             context.out);
 }
 

@@ -1,12 +1,11 @@
 #include "cmd/railctl/client.h"
 
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "lib/base/clock.h"
 #include "lib/base/socket.h"
+#include "lib/base/whole_file.h"
 #include "lib/config/raild_service.h"
 
 namespace rail::railctl {
@@ -39,10 +38,7 @@ Status Client::ConnectTcp() {
   for (const auto& [path, text] :
        {std::pair(&flags_.ca_file, &tls.pem_root_certs), std::pair(&flags_.cert_file, &tls.pem_cert_chain),
         std::pair(&flags_.key_file, &tls.pem_private_key)}) {
-    errno = 0;
-    std::ifstream file(*path, std::ios::binary);
-    if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read " + *path);
-    text->assign(std::istreambuf_iterator<char>(file), {});
+    RAIL_ASSIGN(*text, ReadWhole(*path));
     if (text->empty()) return Fail(Code::kInvalid, *path + " is empty");
   }
   Use(flags_.server, grpc::SslCredentials(tls));

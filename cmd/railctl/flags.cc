@@ -82,8 +82,12 @@ std::string Contradiction(const Flags& flags, const std::string& path) {
     return "--no-headers is for tables, and -o json prints none";
   if (flags.command == Command::kTrace && flags.protocol == "icmp" && flags.port != 0)
     return "--port: ICMP has no ports";
-  if (flags.command == Command::kAccept && flags.stage.empty())
-    return "--stage is missing: the file that names the nodes, the pods and their agents";
+  if (flags.command == Command::kAccept && flags.stage.empty() != flags.kubernetes)
+    return "--stage FILE, which names the nodes, the pods and their agents, or --kubernetes, which makes "
+           "pods: "
+           "one of the two";
+  if (!flags.kubernetes && !(flags.nodes.empty() && flags.networks.empty()))
+    return "--nodes and --networks go with --kubernetes: the file of --stage names its own";
   if (flags.command == Command::kVersion && flags.client_only && !flags.server.empty())
     return "--client asks nobody, and --server says whom to ask";
   return "";

@@ -41,6 +41,7 @@ enum class Command {
   kDoctor,
   kLibs,
   kAccept,
+  kAcceptShow,
   kAcceptDiff,
   kAcceptAgent,
   kHealth,
@@ -82,15 +83,20 @@ struct Flags {
 
   // Of accept (cmd/railctl/accept/run.h has what each means).
   std::string stage;
+  bool kubernetes = false;
+  std::vector<std::string> nodes;
+  std::vector<std::string> networks;
   bool plan = false;
+  uint32_t restarts = 0;
   bool quick = false;
   bool resume = false;
   std::vector<std::string> only;
   std::string json_file;
   std::string junit_file;
   std::string page_file;
-  std::vector<std::string> reports;  // of accept diff: before, after
+  std::vector<std::string> reports;  // of accept show: one; of accept diff: before, after
   std::string listen;                // of accept agent
+  std::string raild;                 // of accept agent
 
   // For a trace.
   std::string destination;

@@ -169,7 +169,7 @@ TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));
 }
 
-TEST(ParseFlags, AcceptRunsByItselfAndHasTwoCommandsOfItsOwn) {
+TEST(ParseFlags, AcceptRunsByItselfAndHasCommandsOfItsOwn) {
   const Parsed run =
       Parse({"accept", "--stage", "s.json", "--only", "isolation,speed", "--quick", "-o", "json"});
   ASSERT_TRUE(run.flags) << run.text;
@@ -186,8 +186,19 @@ TEST(ParseFlags, AcceptRunsByItselfAndHasTwoCommandsOfItsOwn) {
   EXPECT_EQ(agent.flags->command, Command::kAcceptAgent);
   EXPECT_EQ(agent.flags->ca_file, "a");
   EXPECT_EQ(agent.flags->server, "") << "no raild is asked";
-  EXPECT_THAT(Parse({"accept"}).text, HasSubstr("--stage is missing"));
-  EXPECT_THAT(Parse({"accept", "frob"}).text, HasSubstr("there are: diff, agent"));
+  EXPECT_THAT(Parse({"accept"}).text, HasSubstr("--stage FILE"));
+  EXPECT_THAT(Parse({"accept", "--stage", "s", "--kubernetes"}).text, HasSubstr("one of the two"));
+  EXPECT_THAT(Parse({"accept", "--stage", "s", "--nodes", "a"}).text, HasSubstr("go with --kubernetes"));
+  EXPECT_THAT(Parse({"accept", "--stage", "s", "--restarts", "91"}).text, HasSubstr("--restarts"));
+  EXPECT_THAT(Parse({"accept", "frob"}).text, HasSubstr("there are: show, diff, agent"));
+  const Parsed pods = Parse({"accept", "--kubernetes", "--nodes", "a,b", "--networks", "x/y"});
+  ASSERT_TRUE(pods.flags) << pods.text;
+  EXPECT_EQ(pods.flags->nodes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(pods.flags->networks, std::vector<std::string>{"x/y"});
+  const Parsed show = Parse({"accept", "show", "accept.log", "--page", "p.html"});
+  ASSERT_TRUE(show.flags) << show.text;
+  EXPECT_EQ(show.flags->command, Command::kAcceptShow);
+  EXPECT_EQ(show.flags->page_file, "p.html");
   EXPECT_THAT(Parse({"accept", "diff", "old.json"}).text, HasSubstr("reports"));
   EXPECT_THAT(Parse({"accept", "diff", "a", "b", "--quick"}).text, HasSubstr("does not take '--quick'"));
 }

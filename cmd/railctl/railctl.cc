@@ -34,6 +34,7 @@ ExitCode RunConnected(const Context& context) {
     case Command::kLibs: return ShowLibs(context);
     case Command::kHealth: return CheckHealth(context);
     case Command::kAccept:
+    case Command::kAcceptShow:
     case Command::kAcceptDiff:
     case Command::kAcceptAgent:
     case Command::kVersion:
@@ -43,7 +44,8 @@ ExitCode RunConnected(const Context& context) {
 }
 
 ExitCode RunCommand(const Context& context, std::ostream& err) {
-  if (context.flags.command == Command::kAccept) return Accept(context, err);
+  if (context.flags.command == Command::kAccept || context.flags.command == Command::kAcceptShow)
+    return Accept(context, err);
   if (context.flags.command == Command::kAcceptDiff)
     return accept::RunDiff(context.flags.reports.front(), context.flags.reports.back(),
                            Painter(context.flags.color), context.out);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cmd/railctl/accept/restarts.h"
 #include "cmd/railctl/accept/run.h"
 #include "lib/base/address.h"
 #include "lib/base/text.h"
@@ -257,7 +258,20 @@ void AddAccept(CLI::App& app, Flags& flags) {
   });
   accept->add_option("--stage", flags.stage, "names the nodes, the pods and their agents (JSON)")
       ->type_name("FILE");
+  accept->add_flag("--kubernetes", flags.kubernetes,
+                   "make pods of two tenants for the run, in a pod of the cluster (manifests/accept)");
+  accept->add_option("--nodes", flags.nodes, "on these; else on two of each unit")
+      ->type_name("NODE")
+      ->delimiter(',');
+  accept->add_option("--networks", flags.networks, "with these, one a rail; else those of ovs-provider")
+      ->type_name("NAMESPACE/NAME")
+      ->delimiter(',');
   accept->add_flag("--plan", flags.plan, "what would be done, and how long it takes; nothing is tried");
+  accept
+      ->add_option("--restarts", flags.restarts,
+                   "measure for so long what the restarts cost that you make meanwhile (group restart)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1U, accept::kLongestWindow));
   accept->add_flag("--quick", flags.quick, "as few pairs as tell who is to blame, not all");
   accept
       ->add_option("--only", flags.only,
@@ -273,6 +287,12 @@ void AddAccept(CLI::App& app, Flags& flags) {
       "Exit status: 0 all passed; 1 something failed; 3 something could not be measured and nothing failed; "
       "2 the "
       "question is wrong.");
+  CLI::App* show = Add(*accept, flags, "show", Command::kAcceptShow,
+                       "a report once more, or out of the log of its pod; the exit status as of the run");
+  show->add_option("report", flags.reports, "a file of --json-file, or a log whose last line is the report")
+      ->type_name("FILE")
+      ->required()
+      ->expected(1);
   CLI::App* diff = Add(*accept, flags, "diff", Command::kAcceptDiff,
                        "what has changed between two reports; exit 1 when something is worse");
   diff->fallthrough(false);
@@ -287,6 +307,7 @@ void AddAccept(CLI::App& app, Flags& flags) {
                    "unix:PATH, or ADDRESS:PORT with --ca-file, --cert-file and --key-file")
       ->type_name("WHERE")
       ->required();
+  agent->add_option("--raild", flags.raild, "answer for this node's raild, too")->type_name("unix:PATH");
   for (const auto& [name, value, what] :
        {std::tuple("--ca-file", &flags.ca_file,
                    "the authority that has signed the certificate of whoever asks"),

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +45,21 @@ std::string FolderOf(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+Result<std::string> ReadWhole(const std::string& path) {
+  const std::string doing = "read " + path;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return FailErrno(errno, doing);
+  std::string text;
+  std::array<char, 65536> piece{};
+  for (;;) {
+    const ssize_t n = ::read(file.get(), piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FailErrno(errno, doing);
+    if (n == 0) return text;
+    text.append(piece.data(), static_cast<size_t>(n));
+  }
+}
 
 Status WriteWhole(const std::string& path, std::string_view content, mode_t mode) {
   const std::string doing = "write " + path;

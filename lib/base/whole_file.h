@@ -1,6 +1,6 @@
-// Writes a file whole: a reader, another writer or a crash finds the old content or the new one, never a part.
+// Files whole. Of a write a reader, another writer or a crash finds the old content or the new one, never a part.
 //
-// Use:      RAIL_TRY(WriteWhole("/var/lib/railcni/tenants.json", text, 0644));
+// Use:      RAIL_TRY(WriteWhole("/var/lib/railcni/tenants.json", text, 0644));   RAIL_ASSIGN(const std::string text, ReadWhole(path));
 // Threads:  any thread; of several that write one file at once, one content stays, whole
 // Source:   rename(2), unlink(2), fsync(2), mkostemp(3)
 #pragma once
@@ -13,6 +13,9 @@
 #include "lib/base/error.h"
 
 namespace rail {
+
+// Errors: of open(2) and read(2), with the path.
+Result<std::string> ReadWhole(const std::string& path);
 
 // Puts a new file with `content` and exactly `mode` (no umask) in the place of `path`, flushed to the disk with its name. A
 // symbolic link at `path` is replaced, not followed. A process that is killed meanwhile leaves ".<name>.railcni-XXXXXX" beside it.

@@ -214,6 +214,22 @@ bool Client::stopped() const {
   return parts_->stopped;
 }
 
+std::string Escaped(std::string_view text) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
 Error ErrorOf(const Answer& answer) {
   const auto code = [status = answer.status] {
     if (status == 401 || status == 403) return Code::kPermission;

@@ -44,6 +44,9 @@ struct Answer {
 // kInvalid other 4xx; kTransient 408, 410, 429 and 5xx.
 Error ErrorOf(const Answer& answer);
 
+// A value of a query: a version, the continuation of a list.
+std::string Escaped(std::string_view text);
+
 class Client {
  public:
   Client(Endpoint endpoint, std::string user_agent);

@@ -13,27 +13,9 @@ constexpr char kAcceptEvent[] =
 constexpr char kNamespaces[] = "/api/v1/namespaces";
 constexpr int kPage = 500;
 constexpr size_t kMaxPages = 10'000;
-constexpr size_t kMaxLine = size_t{4} << 20;  // an object of the API server has 1.5 MB at most
 // A server that was restored from a backup never reaches the version that was known: then any version will do.
 constexpr int kTooNew = 3;
 constexpr std::chrono::seconds kGrace{30};  // a watch may end so much later than it was asked to
-
-// A version, or the continuation of a list, as a part of a query.
-std::string Escaped(std::string_view text) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -109,7 +91,7 @@ Status NamespaceWatch::Watch() {
       .accept = kAcceptEvent,
       .limit = time + kGrace,
       .silence = times_.silence};
-  rest_.clear();
+  lines_.Clear();
   auto answer = client_.Stream(request, [this](std::string_view bytes) { return Take(bytes); });
   const auto now = Clock::now();
   if (now - heard_ >= times_.silence / 2 || now >= resync_) list_due_ = true;
@@ -121,18 +103,10 @@ Status NamespaceWatch::Watch() {
 
 Status NamespaceWatch::Take(std::string_view bytes) {
   if (bytes.empty()) events_.state({});
-  Status status;
-  while (status && !bytes.empty()) {
-    const size_t end = bytes.find('\n');
-    rest_ += bytes.substr(0, end);
-    bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-    if (rest_.size() > kMaxLine) status = Fail(Code::kInvalid, "an event of the API server does not end");
-    if (!status || end == std::string_view::npos) break;
-    const std::string line = std::exchange(rest_, {});
-    if (line.empty()) continue;
-    auto event = ReadEvent(line, map_.label_key);
-    status = event ? Apply(*event) : tl::make_unexpected(event.error());
-  }
+  const Status status = lines_.Add(bytes, [this](const std::string& line) -> Status {
+    RAIL_ASSIGN(const Event event, ReadEvent(line, map_.label_key));
+    return Apply(event);
+  });
   // What was understood is told even if something else was not.
   if (std::exchange(changed_, false)) events_.changed(map_);
   if (!status) list_due_ = true;  // what the event would have said is in the next list

@@ -15,6 +15,7 @@
 #include "lib/base/thread.h"
 #include "lib/kubernetes/backoff.h"
 #include "lib/kubernetes/client.h"
+#include "lib/kubernetes/lines.h"
 #include "lib/kubernetes/namespaces.h"
 #include "lib/tenancy/tenant_map.h"
 
@@ -62,7 +63,7 @@ class NamespaceWatch {
   Deadline resync_{};      // when the next list is due in any case
   int too_new_ = 0;        // lists in a row that the API server could not give in the version asked for
   tenancy::TenantMap map_;
-  std::string rest_;  // the beginning of a line
+  Lines lines_;
   StopSignal stop_;
 };
 

@@ -1,6 +1,5 @@
 #include "plugins/tenant-isolation/tenant_isolation.h"
 
-#include "lib/base/log.h"
 #include "lib/cni/previous.h"
 #include "lib/engine/attach/differences.h"
 #include "lib/engine/attach/tenant_addresses.h"

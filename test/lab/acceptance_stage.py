@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,18 @@ class Stage:
         report = ["--json-file", str(json_file)] if json_file else []
         return subprocess.run([str(self.world.lab.binaries / "railctl"), "accept", "--stage", str(self.file), *report, *words],
                               capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, "NO_COLOR": "1"})
+
+    def while_restarting(self, seconds: int, happens: Callable[[], None]) -> tuple[int, dict[str, dict[str, Any]]]:
+        """As verdicts(), of the group restart: what happens once its time has begun."""
+        words = ["--stage", str(self.file), "--only", "restart", "--restarts", str(seconds), "-o", "json"]
+        with subprocess.Popen([str(self.world.lab.binaries / "railctl"), "accept", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as run:
+            assert run.stderr is not None
+            assert "restart now" in run.stderr.readline()
+            happens()
+            out, err = run.communicate(timeout=10 * seconds + 60)
+        assert out, err
+        return run.returncode, {check["id"]: check for check in json.loads(out)["checks"]}
 
     def verdicts(self, *words: str, seconds: float = 300) -> tuple[int, dict[str, dict[str, Any]]]:
         """The exit status, and each check by its id."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +19,7 @@ import pytest
 from acceptance_stage import Stage, stage
 from conftest import lab_of_its_own
 from frames import mac_bytes, packed
-from railcni_lab import kernel, vty
+from railcni_lab import daemons, kernel, vty
 from railcni_lab.layout import Shape, bridge, write_json
 from tables import Tables
 from wire import Wire
@@ -240,6 +241,50 @@ def test_the_quick_way_names_the_same_culprit(world: World, accept: Stage) -> No
     assert status == 1
     assert "n2" in checks["speed.reach"]["why"]
     assert "n1" not in checks["speed.reach"]["why"]
+
+
+def test_a_restart_is_measured_while_somebody_makes_it(world: World, accept: Stage) -> None:
+    accept.write(["a1", "a2", "a3"])
+    try:
+        status, checks = accept.while_restarting(4, lambda: daemons.restart_raild(world.lab, world.lab.find_node("n2")))
+    finally:
+        accept.write()
+    silence = checks["restart.silence"]
+    assert status == 3 and silence["verdict"] == "PASS", silence
+    assert {attempt["control"] for attempt in silence["attempts"]} == {"raild of n2 was started"}
+    assert all(attempt["unit"] == "ms" and attempt["value"] <= 1000 for attempt in silence["attempts"])
+    assert {attempt["rail"] for attempt in silence["attempts"]} == {"rail0", "rail1"}
+    assert checks["restart.queue-pairs"]["verdict"] == "COULD_NOT_MEASURE", "there is no RDMA here"
+
+
+def test_a_restart_that_nobody_made_proves_nothing(accept: Stage) -> None:
+    accept.write(["a1", "a2"])
+    try:
+        status, checks = accept.while_restarting(1, lambda: None)
+    finally:
+        accept.write()
+    assert status == 3 and checks["restart.silence"]["verdict"] == "COULD_NOT_MEASURE"
+    assert "no raild has seen anything restart" in checks["restart.silence"]["why"]
+    refused = accept.run("--only", "restart.silence")
+    assert refused.returncode == 2 and "--restarts SECONDS" in refused.stderr
+
+
+def test_a_pod_that_is_silent_for_too_long_is_named(world: World, accept: Stage) -> None:
+    """A flow of somebody else drops what a1 sends on rail0, for longer than a restart may take."""
+    def silence() -> None:
+        with on_switch(world, "n1", f"in_port={world.port('a1').ofport},actions=drop"):
+            threading.Event().wait(1.5)
+
+    accept.write(["a1", "a2", "a3"])
+    try:
+        status, checks = accept.while_restarting(4, silence)
+    finally:
+        accept.write()
+    found = checks["restart.silence"]
+    assert status == 1 and found["verdict"] == "FAIL"
+    silent = {(a["rail"], a["from"], a["to"]) for a in found["attempts"] if a["verdict"] == "FAIL"}
+    assert silent and all(rail == "rail0" and "tenant-a/a1" in pair for rail, *pair in silent)
+    assert all(a["value"] > 1000 for a in found["attempts"] if a["verdict"] == "FAIL")
 
 
 def test_the_plan_tries_nothing(accept: Stage) -> None:

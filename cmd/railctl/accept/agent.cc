@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -15,8 +13,10 @@
 #include "cmd/railctl/accept/echo.h"
 #include "cmd/railctl/accept/frames.h"
 #include "cmd/railctl/accept/program.h"
+#include "cmd/railctl/accept/relay.h"
 #include "lib/base/socket_file.h"
 #include "lib/base/thread.h"
+#include "lib/base/whole_file.h"
 
 namespace rail::accept {
 namespace {
@@ -121,13 +121,6 @@ class Watching final : public OwnThread<grpc::ServerWriteReactor<v1::WatchFrames
   Wake written_;
 };
 
-Result<std::string> Read(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 Result<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const AgentOptions& options) {
   if (options.ca_file.empty() || options.cert_file.empty() || options.key_file.empty()) {
     return Fail(Code::kInvalid,
@@ -136,11 +129,18 @@ Result<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const AgentOptions& o
                     "--cert-file and --key-file; without them serve on unix:/path");
   }
   grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  RAIL_ASSIGN(tls.pem_root_certs, Read(options.ca_file));
-  RAIL_ASSIGN(std::string cert, Read(options.cert_file));
-  RAIL_ASSIGN(std::string key, Read(options.key_file));
+  RAIL_ASSIGN(tls.pem_root_certs, ReadWhole(options.ca_file));
+  RAIL_ASSIGN(std::string cert, ReadWhole(options.cert_file));
+  RAIL_ASSIGN(std::string key, ReadWhole(options.key_file));
   tls.pem_key_cert_pairs.push_back({std::move(key), std::move(cert)});
   return grpc::SslServerCredentials(tls);
+}
+
+// "fd00::7:9500", as Kubernetes puts a pod's address before a port, as "[fd00::7]:9500".
+std::string InBrackets(const std::string& listen) {
+  const size_t port = listen.rfind(':');
+  const bool bare = listen.find(':') != port && !listen.starts_with('[') && !listen.starts_with("unix:");
+  return bare ? "[" + listen.substr(0, port) + "]" + listen.substr(port) : listen;
 }
 
 }  // namespace
@@ -202,7 +202,7 @@ Result<int> ServeAgent(const AgentOptions& options, std::ostream& out) {
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // and in each thread that starts from here on
 
   std::optional<SocketFile> file;
-  std::string where = options.listen;
+  std::string where = InBrackets(options.listen);
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (options.listen.starts_with(kUnix)) {
     RAIL_ASSIGN(SocketFile prepared, SocketFile::Prepare(options.listen.substr(kUnix.size())));
@@ -213,6 +213,10 @@ Result<int> ServeAgent(const AgentOptions& options, std::ostream& out) {
   }
   RAIL_ASSIGN(const auto echo, EchoServer::Start());
   Agent agent(options.sysfs, echo->port());
+  std::unique_ptr<Relay> relay;
+  if (!options.raild.empty()) {
+    RAIL_ASSIGN(relay, Relay::Make(options.raild));
+  }
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kLargestRequest);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
@@ -221,6 +225,7 @@ Result<int> ServeAgent(const AgentOptions& options, std::ostream& out) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAliveTime);
   builder.AddListeningPort(where, credentials);
   builder.RegisterService(&agent);
+  if (relay != nullptr) builder.RegisterService(relay.get());
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) {
     return Fail(Code::kInvalid,

@@ -24,6 +24,7 @@ struct AgentOptions {
   std::string ca_file;
   std::string cert_file;
   std::string key_file;
+  std::string raild = {};  // "unix:/path": raild's answers through the agent, too (relay.h)
   std::string sysfs = "/sys";
 };
 

@@ -209,10 +209,11 @@ int main(int argc, char** argv) {
   if (argc >= 4 && std::string_view(argv[1]) == "--agent") {
     rail::accept::AgentOptions options{
         .listen = argv[2], .ca_file = "", .cert_file = "", .key_file = "", .sysfs = argv[3]};
-    if (argc == 7) {
+    if (argc >= 7) {
       options.ca_file = argv[4];
       options.cert_file = argv[5];
       options.key_file = argv[6];
+      if (argc == 8) options.raild = argv[7];
     }
     const auto served = rail::accept::ServeAgent(options, std::cout);
     if (!served) std::cout << served.error().message << std::endl;

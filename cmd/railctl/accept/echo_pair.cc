@@ -21,7 +21,7 @@ Result<v1::EchoResponse> Echo(const Port& from, const Port& to, uint32_t datagra
   request.set_pause_us(kEchoPauseUs);
   request.set_patience_ms(kPatienceMs);
   return Ask(*from.agent->stub, &v1::AcceptAgent::Stub::Echo, request, from.agent->Whom(),
-             Milliseconds{60'000});
+             Milliseconds{60'000} + Milliseconds{datagrams * kEchoPauseUs / 1000});
 }
 
 }  // namespace rail::accept

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cmd/railctl/accept/casting.h"
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/parts.h"
 #include "cmd/railctl/accept/rounds.h"
@@ -23,7 +24,18 @@ Size SizeOf(const Stage& stage) {
   return size;
 }
 
-std::vector<Step> PlanOf(const Size& size, bool quick) {
+Size SizeOf(size_t nodes, size_t rails) {
+  const size_t interfaces = kTenants * nodes * rails;
+  return {.nodes = nodes,
+          .pods = kTenants * nodes,
+          .rails = rails,
+          .interfaces = interfaces,
+          .scenes = nodes > 1 ? 3 * interfaces : interfaces,  // near; far, there and back
+          .largest = nodes,
+          .verbs = true};
+}
+
+std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts) {
   const size_t rounds = quick ? MostRounds(size.largest) : Rounds(size.largest).size();
   const double program = size.verbs ? 7 : 0;  // 5 s of traffic, and its beginning
   return {{"configuration", "nodes asked", size.nodes, 0.7},
@@ -33,7 +45,8 @@ std::vector<Step> PlanOf(const Size& size, bool quick) {
           {"speed", "rounds of echo", rounds, 0.5},
           {"speed", "packets of the rail's MTU", size.interfaces, 0.1},
           {"speed", "rounds of ib_write_bw", rounds, program},
-          {"speed", "rounds of ib_write_lat", rounds, program}};
+          {"speed", "rounds of ib_write_lat", rounds, program},
+          {"restart", "seconds for restarts by somebody", restarts, 1}};
 }
 
 double SecondsOf(const std::vector<Step>& steps) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Size {
   bool verbs = false;     // pods have RDMA devices
 };
 Size SizeOf(const Stage& stage);
+// Of a run with a pod of each of two tenants on each node, with RDMA.
+Size SizeOf(size_t nodes, size_t rails);
 
 // What is done one after the other. What runs at the same time, as all rails and all pairs of a round, is one step.
 struct Step {
@@ -32,7 +35,8 @@ struct Step {
   size_t times = 0;
   double seconds_each = 0;
 };
-std::vector<Step> PlanOf(const Size& size, bool quick);
+// `restarts`: seconds.
+std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts = 0);
 double SecondsOf(const std::vector<Step>& steps);
 
 void PrintPlan(const Size& size, const std::vector<Step>& steps, std::ostream& out);

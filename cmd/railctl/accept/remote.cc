@@ -2,34 +2,26 @@
 
 #include <grpc/support/time.h>
 
-#include <fstream>
-#include <iterator>
-
 namespace rail::accept {
 namespace {
 
 constexpr int kLargestAnswer = 64 << 20;  // bytes
 
-Result<std::string> Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 }  // namespace
 
-Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const TlsFiles& tls) {
+Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const Tls& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
   if (target.starts_with("unix:"))
     return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-  if (tls.ca_file.empty())
+  if (tls.ca.empty())
     return Fail(Code::kInvalid,
                 target + " is asked over TCP, which needs `tls` with ca_file, cert_file and key_file");
   grpc::SslCredentialsOptions options;
-  RAIL_ASSIGN(options.pem_root_certs, Read(tls.ca_file));
-  RAIL_ASSIGN(options.pem_cert_chain, Read(tls.cert_file));
-  RAIL_ASSIGN(options.pem_private_key, Read(tls.key_file));
+  options.pem_root_certs = tls.ca;
+  options.pem_cert_chain = tls.cert;
+  options.pem_private_key = tls.key;
+  if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   return grpc::CreateCustomChannel(target, grpc::SslCredentials(options), arguments);
 }
 

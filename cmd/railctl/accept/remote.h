@@ -20,14 +20,15 @@ namespace rail::accept {
 using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kShort{20'000};  // for an answer that costs nothing
 
-struct TlsFiles {  // all three or none
-  std::string ca_file;
-  std::string cert_file;
-  std::string key_file;
+struct Tls {  // PEM; the first three or none
+  std::string ca;
+  std::string cert;
+  std::string key;
+  std::string name = {};  // that their certificates have; empty: the address's
 };
 
-// `target`: "unix:/path", or "HOST:PORT", which needs the files. Nothing is sent yet. Errors: kInvalid: TCP without files; those of reading them.
-Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const TlsFiles& tls);
+// `target`: "unix:/path", or "HOST:PORT", which needs `tls`. Nothing is sent yet. Errors: kInvalid: TCP without it.
+Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const Tls& tls);
 
 // An answer as ours. `whom`: "the agent of pod ml/train-0". Errors: kInvalid, kUnsupported: the question cannot be answered there; kTransient: no
 // answer.

@@ -109,6 +109,28 @@ class Printer {
   size_t id_width_ = 0;
 };
 
+std::string ToJson(const Report& report, bool indented) {
+  // MessageToJsonString would write a map in an order that differs from run to run.
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    if (!report.SerializeToCodedStream(&coded)) return "";
+  }
+  namespace util = google::protobuf::util;
+  const std::unique_ptr<util::TypeResolver> types(
+      util::NewTypeResolverForDescriptorPool("rail", google::protobuf::DescriptorPool::generated_pool()));
+  util::JsonPrintOptions options;
+  options.add_whitespace = indented;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  const auto status = util::BinaryToJsonString(types.get(), "rail/" + report.GetDescriptor()->full_name(),
+                                               bytes, &text, options);
+  return status.ok() ? text : "";
+}
+
 }  // namespace
 
 Verdict Worst(const Check& check) {
@@ -163,25 +185,11 @@ std::vector<const Check*> WorstFirst(const Report& report) {
 }
 
 std::string AsJson(const Report& report) {
-  // MessageToJsonString would write a map in an order that differs from run to run.
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    if (!report.SerializeToCodedStream(&coded)) return "";
-  }
-  namespace util = google::protobuf::util;
-  const std::unique_ptr<util::TypeResolver> types(
-      util::NewTypeResolverForDescriptorPool("rail", google::protobuf::DescriptorPool::generated_pool()));
-  util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string text;
-  const auto status = util::BinaryToJsonString(types.get(), "rail/" + report.GetDescriptor()->full_name(),
-                                               bytes, &text, options);
-  return status.ok() ? text : "";
+  return ToJson(report, true);
+}
+
+std::string AsJsonLine(const Report& report) {
+  return ToJson(report, false);
 }
 
 Result<Report> ParseReport(const std::string& text) {

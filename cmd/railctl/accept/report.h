@@ -43,6 +43,8 @@ std::vector<const v1::AcceptReport::Check*> WorstFirst(const v1::AcceptReport& r
 // protobuf's form, indented, with the field names of accept_report.proto and every plain field; one report has one text. Empty:
 // protobuf cannot write it, as a time beyond the year 9999.
 std::string AsJson(const v1::AcceptReport& report);
+// The same in one line, without its end.
+std::string AsJsonLine(const v1::AcceptReport& report);
 // Errors: kInvalid: no JSON, with line and column; no report; a field of another type. kUnsupported: a schema above kSchema. Fields
 // that this railctl does not know are left out.
 Result<v1::AcceptReport> ParseReport(const std::string& text);

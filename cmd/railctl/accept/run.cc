@@ -1,20 +1,20 @@
 #include "cmd/railctl/accept/run.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "cmd/railctl/accept/book.h"
 #include "cmd/railctl/accept/configuration.h"
 #include "cmd/railctl/accept/diff.h"
 #include "cmd/railctl/accept/isolation.h"
 #include "cmd/railctl/accept/junit.h"
+#include "cmd/railctl/accept/kubernetes_pods.h"
 #include "cmd/railctl/accept/offload.h"
 #include "cmd/railctl/accept/page.h"
 #include "cmd/railctl/accept/plan.h"
 #include "cmd/railctl/accept/progress.h"
 #include "cmd/railctl/accept/qos.h"
 #include "cmd/railctl/accept/report.h"
+#include "cmd/railctl/accept/restarts.h"
 #include "cmd/railctl/accept/speed.h"
 #include "lib/base/text.h"
 #include "lib/base/whole_file.h"
@@ -22,28 +22,31 @@
 namespace rail::accept {
 namespace {
 
+constexpr const char* kRestart = "restart";  // the one group for which somebody has to do something
+
 struct Group {
   const char* name;
-  void (*check)(const Stage& stage, const Options& options, Book& book);
+  void (*check)(const Stage& stage, const Options& options, std::ostream& err, Book& book);
 };
 constexpr Group kGroups[] = {
     {"configuration",
-     [](const Stage& stage, const Options&, Book& book) { CheckConfiguration(stage, book); }},
-    {"isolation", [](const Stage& stage, const Options&, Book& book) { CheckIsolation(stage, book); }},
-    {"qos", [](const Stage& stage, const Options&, Book& book) { CheckQos(stage, book); }},
-    {"offload", [](const Stage& stage, const Options&, Book& book) { CheckOffload(stage, book); }},
-    {"speed",
-     [](const Stage& stage, const Options& options, Book& book) { CheckSpeed(stage, options.quick, book); }},
+     [](const Stage& stage, const Options&, std::ostream&, Book& book) { CheckConfiguration(stage, book); }},
+    {"isolation",
+     [](const Stage& stage, const Options&, std::ostream&, Book& book) { CheckIsolation(stage, book); }},
+    {"qos", [](const Stage& stage, const Options&, std::ostream&, Book& book) { CheckQos(stage, book); }},
+    {"offload",
+     [](const Stage& stage, const Options&, std::ostream&, Book& book) { CheckOffload(stage, book); }},
+    {"speed", [](const Stage& stage, const Options& options, std::ostream&,
+                 Book& book) { CheckSpeed(stage, options.quick, book); }},
+    {kRestart, [](const Stage& stage, const Options& options, std::ostream& err,
+                  Book& book) { CheckRestarts(stage, options.restarts, err, book); }},
 };
 
-Result<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, "read the report " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
+// A file of a report, or a log whose last line is one.
 Result<v1::AcceptReport> ReadReport(const std::string& path) {
-  RAIL_ASSIGN(const std::string text, ReadText(path));
+  RAIL_ASSIGN(std::string text, ReadWhole(path));
+  const size_t last = text.rfind("\n{\"");
+  if (last != std::string::npos) text = text.substr(last + 1, text.find('\n', last + 1) - last - 1);
   auto report = ParseReport(text);
   if (!report) return FailWrapped(report.error(), path);
   return report;
@@ -58,6 +61,16 @@ Status Save(const v1::AcceptReport& report, const Options& options) {
   return {};
 }
 
+void Print(const v1::AcceptReport& report, const Options& options, const Terminal& terminal) {
+  if (options.json) {
+    terminal.out << AsJson(report);
+    return;
+  }
+  PrintReport(report, printing::Painter(terminal.color), terminal.out);
+  // Of a pod its log alone stays.
+  if (options.kubernetes) terminal.out << AsJsonLine(report) << std::endl;
+}
+
 Status CheckOptions(const Options& options) {
   for (const std::string& wanted : options.only) {
     const auto names = [&](const CheckKind& kind) { return wanted == kind.group || wanted == kind.id; };
@@ -66,14 +79,19 @@ Status CheckOptions(const Options& options) {
                                       "; there are the groups " + Join(Groups(), ", ") +
                                       ", and in them the checks " + Join(AllChecks(), ", ", &CheckKind::id));
   }
+  const auto is_restart = [](const std::string& wanted) { return wanted.starts_with(kRestart); };
+  if (options.restarts == 0 && std::ranges::any_of(options.only, is_restart))
+    return Fail(Code::kInvalid, "--only restart needs --restarts SECONDS: for so long you restart daemons");
   if (options.resume && options.json_file.empty())
     return Fail(Code::kInvalid, "--resume needs --json-file: the report that the stopped run has left");
   return {};
 }
 
 // The groups that are named, or of which a check is.
-std::vector<std::string> GroupsOf(const std::vector<std::string>& only) {
+std::vector<std::string> GroupsOf(const Options& options) {
   auto groups = Groups();
+  if (options.restarts == 0) std::erase(groups, kRestart);
+  const auto& only = options.only;
   if (only.empty()) return groups;
   std::erase_if(groups, [&](const std::string& group) {
     return std::ranges::none_of(
@@ -101,25 +119,19 @@ Result<v1::AcceptReport> Begin(const Options& options, const Stage& stage, const
   return report;
 }
 
-}  // namespace
-
-std::vector<std::string> Groups() {
-  std::vector<std::string> names;
-  for (const Group& group : kGroups) names.emplace_back(group.name);
-  return names;
+void PrintSteps(const Size& size, const Options& options, const Terminal& terminal) {
+  const auto wanted = GroupsOf(options);
+  auto steps = PlanOf(size, options.quick, options.restarts);
+  std::erase_if(steps,
+                [&](const Step& step) { return std::ranges::find(wanted, step.group) == wanted.end(); });
+  PrintPlan(size, steps, terminal.out);
 }
 
-Result<int> Run(const Options& options, const Terminal& terminal) {
-  RAIL_TRY(CheckOptions(options));
-  RAIL_ASSIGN(const Cast cast, ReadCast(options.stage));
+Result<int> RunOn(const Cast& cast, const Options& options, const Terminal& terminal) {
   RAIL_ASSIGN(const Stage stage, Stage::Open(cast));
-  const auto wanted = GroupsOf(options.only);
+  const auto wanted = GroupsOf(options);
   if (options.plan) {
-    const Size size = SizeOf(stage);
-    auto steps = PlanOf(size, options.quick);
-    std::erase_if(steps,
-                  [&](const Step& step) { return std::ranges::find(wanted, step.group) == wanted.end(); });
-    PrintPlan(size, steps, terminal.out);
+    PrintSteps(SizeOf(stage), options, terminal);
     return 0;
   }
   RAIL_ASSIGN(v1::AcceptReport report, Begin(options, stage, terminal));
@@ -132,18 +144,51 @@ Result<int> Run(const Options& options, const Terminal& terminal) {
     progress.Begin(group.name);
     if (!(options.resume && book.IsDone(group.name))) {
       book.Begin(group.name);
-      group.check(stage, options, book);
+      group.check(stage, options, terminal.err, book);
       book.End(group.name);
     }
     progress.End(report);
     report.set_seconds(before + static_cast<double>(terminal.now_ms() - began) / 1000);
     RAIL_TRY(Save(report, options));
   }
-  if (options.json) {
-    terminal.out << AsJson(report);
-  } else {
-    PrintReport(report, printing::Painter(terminal.color), terminal.out);
+  Print(report, options, terminal);
+  return ExitCodeOf(report);
+}
+
+// Errors of taking the pods away do not change what the run has shown: they go by themselves.
+Result<int> RunInKubernetes(const Options& options, const Terminal& terminal) {
+  BlockSignals();
+  RAIL_ASSIGN(const auto pods, KubernetesPods::Find({options.nodes, options.networks}));
+  if (options.plan) {
+    PrintSteps(SizeOf(pods->nodes().size(), pods->networks().size()), options, terminal);
+    return 0;
   }
+  RAIL_ASSIGN(const Cast cast, pods->Make(terminal.err));
+  auto exit_code = RunOn(cast, options, terminal);
+  if (const Status removed = pods->Remove(); !removed)
+    terminal.err << "railctl: " << removed.error().message << "; they go by themselves within 3 minutes\n";
+  return exit_code;
+}
+
+}  // namespace
+
+std::vector<std::string> Groups() {
+  std::vector<std::string> names;
+  for (const Group& group : kGroups) names.emplace_back(group.name);
+  return names;
+}
+
+Result<int> Run(const Options& options, const Terminal& terminal) {
+  RAIL_TRY(CheckOptions(options));
+  if (options.kubernetes) return RunInKubernetes(options, terminal);
+  RAIL_ASSIGN(const Cast cast, ReadCast(options.stage));
+  return RunOn(cast, options, terminal);
+}
+
+Result<int> RunShow(const std::string& path, const Options& options, const Terminal& terminal) {
+  RAIL_ASSIGN(const v1::AcceptReport report, ReadReport(path));
+  RAIL_TRY(Save(report, options));
+  Print(report, options, terminal);
   return ExitCodeOf(report);
 }
 

@@ -18,9 +18,13 @@
 namespace rail::accept {
 
 struct Options {
-  std::string stage;              // the file that names nodes and pods
-  bool plan = false;              // say what would be done, and how long it takes
-  bool quick = false;             // as few pairs as tell who is to blame
+  std::string stage;                  // the file that names nodes and pods
+  bool kubernetes = false;            // in place of a file: pods that the run makes (kubernetes_pods.h)
+  std::vector<std::string> nodes;     // of these; empty: casting.h says which
+  std::vector<std::string> networks;  // on these
+  bool plan = false;                  // say what would be done, and how long it takes
+  uint32_t restarts = 0;  // seconds in which somebody restarts daemons; 0: the group restart is left out
+  bool quick = false;     // as few pairs as tell who is to blame
   std::vector<std::string> only;  // groups and checks; empty: all
   std::string json_file;          // "": none; kept up to date after each group, so that a run can be resumed
   std::string junit_file;
@@ -43,6 +47,10 @@ std::vector<std::string> Groups();
 // The exit status: 0 all passed; 1 something failed; 3 something could not be measured and nothing failed. Errors: kInvalid: the options, the file;
 // those of asking the nodes and pods, before anything was tried.
 Result<int> Run(const Options& options, const Terminal& terminal);
+
+// Prints a report, and writes its other forms. `path`: its JSON file, or a log whose last line it is. The exit status as of the run.
+// Errors: those of reading it.
+Result<int> RunShow(const std::string& path, const Options& options, const Terminal& terminal);
 
 // Prints what has changed between two reports (their JSON files). The exit status: 0 nothing is worse, 1 something is. Errors: those of reading them.
 Result<int> RunDiff(const std::string& before, const std::string& after, const printing::Painter& paint,

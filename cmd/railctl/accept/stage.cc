@@ -1,14 +1,23 @@
 #include "cmd/railctl/accept/stage.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <future>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "lib/base/strict_json.h"
+#include "lib/base/thread.h"
+#include "lib/base/whole_file.h"
 #include "lib/config/node_config.h"
 
 namespace rail::accept {
 namespace {
+
+constexpr size_t kAtOnce = 64;  // of whom answers are waited for
 
 // `Read` one object of an array after the other.
 template <class Entry, class ReadOne>
@@ -28,13 +37,48 @@ std::vector<Entry> Entries(JsonObject& whole, const std::string& key, JsonErrors
   return entries;
 }
 
-TlsFiles ReadTls(JsonObject& whole, JsonErrors& errors) {
+struct TlsFiles {
+  std::string ca;
+  std::string cert;
+  std::string key;
+};
+
+std::optional<TlsFiles> ReadTlsFiles(JsonObject& whole, JsonErrors& errors) {
   const nlohmann::json* const tls = whole.Object("tls");
-  if (tls == nullptr) return {};
+  if (tls == nullptr) return std::nullopt;
   JsonObject object(*tls, "tls", errors);
   TlsFiles files{object.String("ca_file"), object.String("cert_file"), object.String("key_file")};
   object.RejectUnknown();
   return files;
+}
+
+Result<Tls> ReadTls(const TlsFiles& files) {
+  Tls tls;
+  RAIL_ASSIGN(tls.ca, ReadWhole(files.ca));
+  RAIL_ASSIGN(tls.cert, ReadWhole(files.cert));
+  RAIL_ASSIGN(tls.key, ReadWhole(files.key));
+  return tls;
+}
+
+// Calls `ask` with each number below `count`, many at once. Errors: the first of `ask`, when those under way have ended.
+Status AskAll(size_t count, const std::function<Status(size_t)>& ask) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::future<Status>> threads;
+  for (size_t i = 0; i < std::min(count, kAtOnce); ++i) {
+    threads.push_back(Beside([&]() -> Status {
+      for (size_t mine = next++; mine < count; mine = next++) RAIL_TRY(ask(mine));
+      return {};
+    }));
+  }
+  Status all;
+  for (auto& thread : threads) {
+    Status done = thread.get();
+    if (all && !done) {
+      all = done;
+      next = count;
+    }
+  }
+  return all;
 }
 
 Result<Port> PortOf(const PodAgent& agent, const Node& node, const v1::Attachment& attachment) {
@@ -75,6 +119,51 @@ std::string BesideRails(const v1::DescribeAgentResponse& has,
   return "";
 }
 
+Result<std::unique_ptr<Node>> AskNode(const Cast::Node& node, const Tls& tls) {
+  auto asked = std::make_unique<Node>();
+  asked->name = node.name;
+  RAIL_ASSIGN(const auto channel, Connect(node.raild, tls));
+  asked->raild = v1::Node::NewStub(channel);
+  RAIL_ASSIGN(const auto rails, Ask(*asked->raild, &v1::Node::Stub::ListRails, {}, asked->Whom()));
+  asked->rails.assign(rails.rails().begin(), rails.rails().end());
+  RAIL_ASSIGN(const auto info, Ask(*asked->raild, &v1::Node::Stub::GetNode, {}, asked->Whom()));
+  asked->info = info.node();
+  asked->doctor = Ask(*asked->raild, &v1::Node::Stub::Doctor, {}, asked->Whom());
+  return asked;
+}
+
+// Its interfaces; its agent is put into `place`, where they refer to it.
+Result<std::vector<Port>> AskPod(const Cast::Pod& pod, const Tls& tls,
+                                 const std::vector<std::unique_ptr<Node>>& nodes,
+                                 std::unique_ptr<PodAgent>& place) {
+  place = std::make_unique<PodAgent>();
+  PodAgent& agent = *place;
+  agent.pod = pod.pod_namespace + "/" + pod.name;
+  agent.node = pod.node;
+  const auto node = std::ranges::find(nodes, pod.node, [](const auto& each) { return each->name; });
+  if (node == nodes.end())
+    return Fail(Code::kInvalid,
+                "pod " + agent.pod + " is on node " + pod.node + ", which is not among the nodes");
+  RAIL_ASSIGN(const auto channel, Connect(pod.agent, tls));
+  agent.stub = v1::AcceptAgent::NewStub(channel);
+  RAIL_ASSIGN(agent.has, Ask(*agent.stub, &v1::AcceptAgent::Stub::DescribeAgent, {}, agent.Whom()));
+  v1::ListAttachmentsRequest request;
+  request.mutable_filter()->set_namespace_(pod.pod_namespace);
+  request.mutable_filter()->set_pod(pod.name);
+  RAIL_ASSIGN(const auto found,
+              Ask(*(*node)->raild, &v1::Node::Stub::ListAttachments, request, (*node)->Whom()));
+  if (found.attachments().empty())
+    return Fail(Code::kInvalid, (*node)->Whom() + " knows no interface of pod " + agent.pod +
+                                    ": is it attached, and on this node?");
+  std::vector<Port> ports;
+  for (const v1::Attachment& attachment : found.attachments()) {
+    RAIL_ASSIGN(Port port, PortOf(agent, **node, attachment));
+    ports.push_back(std::move(port));
+  }
+  agent.beside = BesideRails(agent.has, found);
+  return ports;
+}
+
 }  // namespace
 
 std::string LeafOf(const v1::Rail& rail) {
@@ -93,59 +182,40 @@ Result<Cast> ReadCast(const std::string& path) {
     return Cast::Pod{object.String("namespace"), object.String("name"), object.String("node"),
                      object.String("agent")};
   });
-  cast.tls = ReadTls(whole, errors);
+  const auto files = ReadTlsFiles(whole, errors);
   whole.RejectUnknown();
   RAIL_TRY(errors.ToStatus(path));
+  if (files) {
+    RAIL_ASSIGN(cast.tls, ReadTls(*files));
+  }
   return cast;
 }
 
-Status Stage::AddNode(const Cast::Node& node, const TlsFiles& tls) {
-  auto added = std::make_unique<Node>();
-  added->name = node.name;
-  RAIL_ASSIGN(const auto channel, Connect(node.raild, tls));
-  added->raild = v1::Node::NewStub(channel);
-  RAIL_ASSIGN(const auto rails, Ask(*added->raild, &v1::Node::Stub::ListRails, {}, added->Whom()));
-  added->rails.assign(rails.rails().begin(), rails.rails().end());
-  RAIL_ASSIGN(const auto info, Ask(*added->raild, &v1::Node::Stub::GetNode, {}, added->Whom()));
-  added->info = info.node();
-  added->doctor = Ask(*added->raild, &v1::Node::Stub::Doctor, {}, added->Whom());
-  nodes_.push_back(std::move(added));
-  return {};
+Status Stage::AskNodes(const Cast& cast) {
+  nodes_.resize(cast.nodes.size());
+  return AskAll(cast.nodes.size(), [&](size_t i) -> Status {
+    RAIL_ASSIGN(nodes_[i], AskNode(cast.nodes[i], cast.tls));
+    return {};
+  });
 }
 
-Status Stage::AddPod(const Cast::Pod& pod, const TlsFiles& tls) {
-  auto agent = std::make_unique<PodAgent>();
-  agent->pod = pod.pod_namespace + "/" + pod.name;
-  agent->node = pod.node;
-  const auto node = std::ranges::find(nodes_, pod.node, [](const auto& each) { return each->name; });
-  if (node == nodes_.end())
-    return Fail(Code::kInvalid,
-                "pod " + agent->pod + " is on node " + pod.node + ", which is not among the nodes");
-  RAIL_ASSIGN(const auto channel, Connect(pod.agent, tls));
-  agent->stub = v1::AcceptAgent::NewStub(channel);
-  RAIL_ASSIGN(agent->has, Ask(*agent->stub, &v1::AcceptAgent::Stub::DescribeAgent, {}, agent->Whom()));
-  v1::ListAttachmentsRequest request;
-  request.mutable_filter()->set_namespace_(pod.pod_namespace);
-  request.mutable_filter()->set_pod(pod.name);
-  RAIL_ASSIGN(const auto found,
-              Ask(*(*node)->raild, &v1::Node::Stub::ListAttachments, request, (*node)->Whom()));
-  if (found.attachments().empty())
-    return Fail(Code::kInvalid, (*node)->Whom() + " knows no interface of pod " + agent->pod +
-                                    ": is it attached, and on this node?");
-  for (const v1::Attachment& attachment : found.attachments()) {
-    RAIL_ASSIGN(Port port, PortOf(*agent, **node, attachment));
-    ports_.push_back(std::move(port));
-  }
-  agent->beside = BesideRails(agent->has, found);
-  agents_.push_back(std::move(agent));
+Status Stage::AskPods(const Cast& cast) {
+  std::vector<std::vector<Port>> ports(cast.pods.size());
+  agents_.resize(cast.pods.size());
+  RAIL_TRY(AskAll(cast.pods.size(), [&](size_t i) -> Status {
+    RAIL_ASSIGN(ports[i], AskPod(cast.pods[i], cast.tls, nodes_, agents_[i]));
+    return {};
+  }));
+  for (std::vector<Port>& each : ports)
+    ports_.insert(ports_.end(), std::make_move_iterator(each.begin()), std::make_move_iterator(each.end()));
+  std::ranges::stable_sort(ports_, {}, &Port::rail);
   return {};
 }
 
 Result<Stage> Stage::Open(const Cast& cast) {
   Stage stage;
-  for (const Cast::Node& node : cast.nodes) RAIL_TRY(stage.AddNode(node, cast.tls));
-  for (const Cast::Pod& pod : cast.pods) RAIL_TRY(stage.AddPod(pod, cast.tls));
-  std::ranges::stable_sort(stage.ports_, {}, &Port::rail);
+  RAIL_TRY(stage.AskNodes(cast));
+  RAIL_TRY(stage.AskPods(cast));
   return stage;
 }
 

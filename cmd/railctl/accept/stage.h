@@ -34,10 +34,10 @@ struct Cast {
   };
   std::vector<Node> nodes;
   std::vector<Pod> pods;
-  TlsFiles tls;  // for those that are asked over TCP
+  Tls tls;  // for those that are asked over TCP
 };
 
-// Errors: kInvalid, with all keys that are wrong; kNotFound.
+// Errors: kInvalid, with all keys that are wrong; kNotFound; those of reading the files of `tls`.
 Result<Cast> ReadCast(const std::string& path);
 
 struct Node {
@@ -82,7 +82,7 @@ struct Port {
 
 class Stage {
  public:
-  // Asks everybody who they are. Errors: kInvalid: a pod on a node that is not there, a pod of which raild knows no interface; those of asking.
+  // Asks everybody who they are, many at once. Errors: kInvalid: a pod on a node that is not there, a pod of which raild knows no interface; those of asking.
   static Result<Stage> Open(const Cast& cast);
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -92,8 +92,8 @@ class Stage {
   std::vector<std::string> Rails() const;
 
  private:
-  Status AddNode(const Cast::Node& node, const TlsFiles& tls);
-  Status AddPod(const Cast::Pod& pod, const TlsFiles& tls);
+  Status AskNodes(const Cast& cast);
+  Status AskPods(const Cast& cast);
 
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<PodAgent>> agents_;

@@ -14,7 +14,7 @@
 namespace rail::accept {
 namespace {
 
-constexpr uint32_t kPort = 18515;
+constexpr uint32_t kPort = 18515;  // and one more for each rail
 constexpr uint32_t kSeconds = 1;
 constexpr uint32_t kMoreAgainstStrangers = 5;  // what is delivered takes less, as the controls have shown
 constexpr Milliseconds kAnswer{20'000};        // of an agent, once the program has ended
@@ -47,6 +47,12 @@ Result<v1::RunPerftestResponse> RunEnd(const Port& port, v1::RunPerftestRequest 
   request.set_gid_index(device.gid_index);
   return Ask(*port.agent->stub, &v1::AcceptAgent::Stub::RunPerftest, request, port.agent->Whom(),
              std::chrono::seconds(request.seconds() + request.more_seconds()) + kAnswer);
+}
+
+// All rails of a pod may be tried at the same time, and all their programs listen in one network namespace.
+uint32_t TcpPortOf(const Port& port) {
+  const auto rail = std::ranges::find(port.node->rails, port.rail, &v1::Rail::name);
+  return kPort + (rail == port.node->rails.end() ? 0 : rail->index());
 }
 
 std::string Place(const Port& port) {
@@ -105,7 +111,7 @@ Result<VerbsRun> RunVerbs(const Port& from, const Port& to, const std::string& p
   constexpr int kTries = 50;
   v1::RunPerftestRequest request;
   request.set_program(program);
-  request.set_port(kPort);
+  request.set_port(TcpPortOf(to));
   request.set_seconds(seconds);
   request.set_datagrams(datagrams);
   request.set_more_seconds(more_seconds);

@@ -6,10 +6,9 @@
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "lib/base/whole_file.h"
 
 namespace rail::raild {
 namespace {
@@ -24,14 +23,6 @@ struct Delete {
 };
 template <class T>
 using Owned = std::unique_ptr<T, Delete>;
-
-Result<std::string> Read(const std::string& path, const char* what) {
-  const std::string doing = std::string("read ") + what + " " + path;
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FailErrno(errno != 0 ? errno : ENOENT, doing);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 Owned<BIO> Memory(const std::string& text) {
   return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -51,9 +42,9 @@ Status CheckTlsFiles(const config::Api& api) {
     return Fail(Code::kInvalid,
                 "the key " + api.key_file + " can be used by everybody on the node: chmod 0600 it");
   }
-  RAIL_ASSIGN(const std::string certificates, Read(api.cert_file, "the certificate"));
-  RAIL_ASSIGN(const std::string private_key, Read(api.key_file, "the key"));
-  RAIL_ASSIGN(const std::string client_ca, Read(api.client_ca_file, "the clients' authority"));
+  RAIL_ASSIGN_AS(const std::string certificates, ReadWhole(api.cert_file), "the certificate");
+  RAIL_ASSIGN_AS(const std::string private_key, ReadWhole(api.key_file), "the key");
+  RAIL_ASSIGN_AS(const std::string client_ca, ReadWhole(api.client_ca_file), "the clients\' authority");
   RAIL_ASSIGN(const Owned<X509> certificate, FirstCertificate(certificates, api.cert_file));
   RAIL_TRY(FirstCertificate(client_ca, api.client_ca_file));
   const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(Memory(private_key).get(), nullptr, nullptr, nullptr));

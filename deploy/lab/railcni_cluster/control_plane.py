@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from railcni_lab import daemons, kernel
 from railcni_lab.layout import LabError
 
-from . import kubectl, services
+from . import kubectl, node, services
 from .layout import API_PORT, API_SERVICE, CONTROL_PLANE, SERVICE_NETWORK, Cluster
 
 ETCD = "http://127.0.0.1:2379"
@@ -21,15 +21,20 @@ def make_network(cluster: Cluster) -> None:
     kernel.run(["ip", "-n", namespace, "-batch", "-"], stdin=(
         f"link set lo up\naddress add {API_SERVICE}/32 dev lo\n"
         f"link add br0 type bridge\naddress add {CONTROL_PLANE}/24 dev br0\nlink set br0 up\n"))
-    for node in cluster.nodes():
-        there = node.lab_node.namespace
+    for each in cluster.nodes():
+        there = each.lab_node.namespace
         kernel.run(["ip", "-n", namespace, "-batch", "-"], stdin=(
-            f"link add {node.name} type veth peer name mgmt netns {there}\nlink set {node.name} master br0 up\n"))
+            f"link add {each.name} type veth peer name mgmt netns {there}\nlink set {each.name} master br0 up\n"))
         kernel.run(["ip", "-n", there, "-batch", "-"], stdin=(
-            f"address add {node.address}/24 dev mgmt\nlink set mgmt up\nroute add default via {CONTROL_PLANE}\n"))
+            f"address add {each.address}/24 dev mgmt\nlink set mgmt up\nroute add default via {CONTROL_PLANE}\n"))
         # The way back to pods, who ask for the service `kubernetes` and for pods of other nodes.
-        kernel.run(["ip", "-n", namespace, "route", "add", node.pod_network, "via", node.address])
+        kernel.run(["ip", "-n", namespace, "route", "add", each.pod_network, "via", each.address])
     kernel.sysctl(namespace, {"net/ipv4/ip_forward": 1})  # a node has it set by the plugin bridge
+
+
+def gates(cluster: Cluster) -> list[str]:
+    """What newer versions do by themselves: a Job that has ended goes after its ttlSecondsAfterFinished."""
+    return ["--feature-gates=TTLAfterFinished=true"] if node.kubelet_minor(cluster) < 21 else []
 
 
 def start(cluster: Cluster) -> None:
@@ -40,7 +45,7 @@ def start(cluster: Cluster) -> None:
            ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")),
            f"--service-account-private-key-file={cluster.pki}/sa.key", f"--root-ca-file={cluster.pki}/ca.crt",
            "--use-service-account-credentials", "--leader-elect=false", "--bind-address=127.0.0.1",
-           "--node-monitor-period=2s", "--node-monitor-grace-period=16s")
+           "--node-monitor-period=2s", "--node-monitor-grace-period=16s", *gates(cluster))
     _start(cluster, "kube-scheduler", *(f"--{key}={config['scheduler']}" for key in
            ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--leader-elect=false", "--bind-address=127.0.0.1")
 
@@ -58,7 +63,7 @@ def start_api_server(cluster: Cluster) -> None:
            f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key",
            "--service-account-issuer=https://kubernetes.default.svc", f"--service-cluster-ip-range={SERVICE_NETWORK}",
            "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction,Priority", "--allow-privileged=true",
-           "--kubelet-preferred-address-types=InternalIP")
+           "--kubelet-preferred-address-types=InternalIP", *gates(cluster))
 
     def ready() -> bool:
         if services.pid_of("kube-apiserver", cluster.folder) is None:

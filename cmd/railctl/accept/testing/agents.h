@@ -1,7 +1,7 @@
 // Agents as processes in two network namespaces that a veth connects: net1 with 10.0.0.1 and fd00::1 here, 10.0.0.2 and fd00::2 there.
 //
 // Use:      TEST_F(AcceptAgent, ...) { Watch watch(B(), {kMark});  Send(A(), {Frame(kMark)}); ... }
-//           The program runs ServeAgent when its first argument is --agent: LISTEN SYSFS [CA CERT KEY].
+//           The program runs ServeAgent when its first argument is --agent: LISTEN SYSFS [CA CERT KEY [RAILD]].
 // Threads:  one
 // Owns:     namespaces, processes, a folder
 #pragma once
@@ -60,6 +60,7 @@ class AgentProcess {
     std::string listen;
     std::string sysfs = "/sys";
     std::string path = "/usr/bin:/bin";
+    std::string raild = {};  // goes with `tls`
     std::vector<std::string> tls = {};
   };
 
@@ -70,6 +71,7 @@ class AgentProcess {
     const Fd child_out(ends[1]);
     std::vector<std::string> words = {"accept_agent_test", "--agent", options_.listen, options_.sysfs};
     words.insert(words.end(), options_.tls.begin(), options_.tls.end());
+    if (!options_.raild.empty()) words.push_back(options_.raild);
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -1,0 +1,44 @@
+// raild's answers through the agent of a pod on its node: what `railctl accept` asks raild, and nothing else of its API.
+//
+// Use:      RAIL_ASSIGN(const auto relay, Relay::Make("unix:/run/railcni/raild.sock"));   builder.RegisterService(relay.get());
+// Threads:  any
+// Owns:     the connection to raild
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "lib/base/error.h"
+#include "rail/v1/node.grpc.pb.h"
+
+namespace rail::accept {
+
+class Relay final : public v1::Node::CallbackService {
+ public:
+  // Errors: kInvalid `raild` is no "unix:PATH". Whether raild is there, each call says.
+  static Result<std::unique_ptr<Relay>> Make(const std::string& raild);
+
+  grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const v1::GetNodeRequest* request,
+                                    v1::GetNodeResponse* response) override;
+  grpc::ServerUnaryReactor* ListRails(grpc::CallbackServerContext* context,
+                                      const v1::ListRailsRequest* request,
+                                      v1::ListRailsResponse* response) override;
+  grpc::ServerUnaryReactor* ListAttachments(grpc::CallbackServerContext* context,
+                                            const v1::ListAttachmentsRequest* request,
+                                            v1::ListAttachmentsResponse* response) override;
+  grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
+                                      const v1::ListFlowsRequest* request,
+                                      v1::ListFlowsResponse* response) override;
+  grpc::ServerUnaryReactor* Doctor(grpc::CallbackServerContext* context, const v1::DoctorRequest* request,
+                                   v1::DoctorResponse* response) override;
+
+ private:
+  explicit Relay(std::unique_ptr<v1::Node::Stub> raild) : raild_(std::move(raild)) {}
+
+  const std::unique_ptr<v1::Node::Stub> raild_;
+};
+
+}  // namespace rail::accept

@@ -1,0 +1,151 @@
+#include "cmd/railctl/accept/restarts.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cmd/railctl/accept/echo_pair.h"
+#include "cmd/railctl/accept/partners.h"
+#include "cmd/railctl/accept/verbs.h"
+#include "lib/base/text.h"
+
+namespace rail::accept {
+namespace {
+
+constexpr double kMostSilenceMs = 1000;
+constexpr uint32_t kBytes = 256;
+constexpr const char* kSilence = "restart.silence";
+constexpr const char* kQueuePairs = "restart.queue-pairs";
+
+using Ports = std::vector<std::pair<const Port*, const Port*>>;
+
+// How a node's raild was, by what a restart changes.
+struct Before {
+  int64_t started_ns = 0;
+  std::map<std::string, uint64_t> failures;  // by part
+};
+
+Before Look(const v1::NodeInfo& info) {
+  Before before;
+  before.started_ns = info.started().seconds() * 1'000'000'000 + info.started().nanos();
+  for (const v1::HealthPart& part : info.health()) before.failures[part.part()] = part.failures();
+  return before;
+}
+
+Result<v1::GetNodeResponse> AskNode(const Node& node) {
+  return Ask(*node.raild, &v1::Node::Stub::GetNode, {}, node.Whom());
+}
+
+// What has happened on the node since then, in words; "": nothing that its raild has seen.
+std::string Since(const Before& before, const Node& node) {
+  const auto now = AskNode(node);
+  if (!now) return node.Whom() + " does not answer: " + now.error().message;
+  const Before after = Look(now->node());
+  if (after.started_ns != before.started_ns) return "raild of " + node.name + " was started";
+  std::string parts;
+  for (const auto& [part, failures] : after.failures) {
+    const auto then = before.failures.find(part);
+    if (failures > (then == before.failures.end() ? 0 : then->second)) Append(parts, ", ", part);
+  }
+  return parts.empty() ? "" : node.name + ": failed for a while: " + parts;
+}
+
+// Of each interface one pair, so that its program is alone on it.
+Ports Matching(const Ports& all) {
+  std::set<const Port*> taken;
+  Ports chosen;
+  for (const auto& [from, to] : all) {
+    if (taken.contains(from) || taken.contains(to)) continue;
+    taken.insert(from);
+    taken.insert(to);
+    chosen.emplace_back(from, to);
+  }
+  return chosen;
+}
+
+Attempt Silence(const Port& from, const Port& to, uint32_t seconds) {
+  const uint32_t datagrams = seconds * (1'000'000 / kEchoPauseUs);
+  const auto answer = Echo(from, to, datagrams, kBytes);
+  if (!answer) return NotMeasured(answer.error().message);
+  if (answer->received() == 0)
+    return NotMeasured("nothing came back from the first datagram on: speed.reach says more");
+  Attempt attempt;
+  attempt.set_did(fmt::format("{} UDP datagrams, {} us apart, and back (echo)", datagrams, kEchoPauseUs));
+  attempt.set_seen(fmt::format("longest silence {:.0f} ms; {} of {} came back", answer->longest_silence_ms(),
+                               answer->received(), datagrams));
+  attempt.set_value(answer->longest_silence_ms());
+  attempt.set_unit("ms");
+  attempt.set_verdict(answer->longest_silence_ms() > kMostSilenceMs ? kFail : kPass);
+  return attempt;
+}
+
+Attempt QueuePair(const Port& from, const Port& to, uint32_t seconds) {
+  const auto run = RunVerbs(from, to, "ib_send_bw", seconds, false);
+  if (!run) return NotMeasured(run.error().message);
+  if (!run->client.met()) return NotMeasured("the two ends could not tell each other their queue pairs");
+  Attempt attempt;
+  attempt.set_did(run->client.command());
+  attempt.set_seen(run->Delivered() ? "the queue pair lived"
+                                    : "the queue pair was lost: " + run->client.output());
+  attempt.set_verdict(run->Delivered() ? kPass : kFail);
+  return attempt;
+}
+
+struct Running {
+  const char* check;
+  const Port* from;
+  const Port* to;
+  std::future<Attempt> attempt;
+};
+
+std::vector<Running> Begin(const Stage& stage, uint32_t seconds, const Book& book) {
+  const Ports all = Mates(stage);
+  std::vector<Running> running;
+  const auto add = [&](const char* check, const Ports& pairs, auto measure) {
+    if (!book.Wants("restart", check)) return;
+    for (const auto& [from, to] : pairs)
+      running.push_back({check, from, to, std::async(std::launch::async, [=, from = from, to = to] {
+                           return measure(*from, *to, seconds);
+                         })});
+  };
+  add(kSilence, all, &Silence);
+  add(kQueuePairs, Matching(all), &QueuePair);
+  return running;
+}
+
+}  // namespace
+
+void CheckRestarts(const Stage& stage, uint32_t seconds, std::ostream& err, Book& book) {
+  std::vector<Before> before;
+  for (const auto& node : stage.nodes()) {
+    const auto now = AskNode(*node);
+    if (!now) return book.AddToAll("restart", NotMeasured(now.error().message));
+    before.push_back(Look(now->node()));
+  }
+  auto running = Begin(stage, seconds, book);
+  err << "restart now, on any of the nodes, what you want to know about: you have " << seconds << " s"
+      << std::endl;
+  std::vector<Attempt> attempts;
+  for (Running& each : running) attempts.push_back(each.attempt.get());
+  err << "the time for restarts is over" << std::endl;
+  std::string happened;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (const std::string since = Since(before[i], *stage.nodes()[i]); !since.empty())
+      Append(happened, "; ", since);
+  }
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    Attempt& attempt = attempts[i];
+    if (happened.empty() && attempt.verdict() == kPass)
+      attempt = NotMeasured("no raild has seen anything restart; " + attempt.seen());
+    attempt.set_control(happened);
+    attempt.set_rail(running[i].from->rail);
+    attempt.set_from(running[i].from->pod());
+    attempt.set_to(running[i].to->pod());
+    book.Add(running[i].check, std::move(attempt));
+  }
+}
+
+}  // namespace rail::accept

@@ -1,0 +1,147 @@
+"""`railctl accept` as a Job, by the commands of its README: its report, and that nothing of a run stays, however it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cost
+from kube import Kube, eventually
+from railcni_cluster import node
+from railcni_lab.layout import REPOSITORY, LabError
+from readme import commands, manifests, run
+
+README = REPOSITORY / "manifests/accept/README.md"
+HOME, SPACES = "railcni-accept", ("railcni-accept-a", "railcni-accept-b")
+MARK = "railcni.io/accept"
+# A userspace datapath offloads nothing, and the lab has no RDMA.
+NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.write-bandwidth", "speed.write-latency"}
+
+
+@pytest.fixture(scope="module")
+def begun(resident: Kube) -> Iterator[Kube]:
+    yield resident
+    resident.ctl("delete", "-k", str(manifests(resident) / "accept"), "--ignore-not-found", seconds=180)
+
+
+def agents(kube: Kube) -> dict[str, list[str]]:
+    """Of each tenant: the pods that its nodes have."""
+    return {space: sorted(pod["metadata"]["name"] for pod in kube.items("-n", space, "pods")) for space in SPACES}
+
+
+def made(kube: Kube) -> list[str]:
+    """All that a run makes."""
+    return [f"{space} {kind} {thing['metadata']['name']}" for space in SPACES for kind in ("jobs", "pods", "secrets")
+            for thing in kube.items("-n", space, kind) if MARK in thing["metadata"].get("labels", {})]
+
+
+def nothing_stays(kube: Kube, cost: Cost, seconds: int = 60) -> None:
+    eventually("nothing of the run is left in Kubernetes", lambda: made(kube), lambda left: not left, seconds)
+    cost.nothing_left(kube)
+
+
+def begin(kube: Kube, *words: str) -> None:
+    """Another run; `words`: in place of --quick."""
+    kube.ctl("-n", HOME, "delete", "job", "accept", "--ignore-not-found", "--wait=true")
+    eventually("its pod is gone", lambda: kube.items("-n", HOME, "pods"), lambda pods: not pods, 60)
+    folder = manifests(kube) / "accept"
+    job = (README.parent / "job.yaml").read_text()
+    (folder / "job.yaml").write_text(job.replace('"--quick"', ", ".join(f'"{word}"' for word in words or ("--quick",))))
+    kube.ctl("apply", "-k", str(folder))
+
+
+def driver(kube: Kube) -> dict[str, Any]:
+    [pod] = kube.items("-n", HOME, "pods")
+    return pod
+
+
+def is_under_way(kube: Kube) -> bool:
+    return "pods" in said(kube) and all(len(names) == 2 for names in agents(kube).values())
+
+
+def said(kube: Kube) -> str:
+    try:
+        return kube.ctl("-n", HOME, "logs", "job/accept")
+    except LabError:  # it has not begun
+        return ""
+
+
+def ended(kube: Kube, seconds: int = 240) -> int:
+    """The exit status."""
+    def status() -> Any:
+        containers = driver(kube)["status"].get("containerStatuses", [])
+        return containers and containers[0]["state"].get("terminated", {}).get("exitCode")
+
+    return int(eventually("the run has ended", status, lambda code: isinstance(code, int), seconds))
+
+
+def test_by_the_readme_a_run_proves_what_it_can_and_leaves_nothing(begun: Kube, tmp_path: Path, cost: Cost) -> None:
+    kube = begun
+    folder = manifests(kube)
+    *before, show, delete = commands(README, "railctl accept, as a Job")
+    assert show.startswith("railctl accept show accept.log") and delete == "kubectl delete -k accept"
+    for command in before:
+        run(kube, command, folder)
+    assert ended(kube) == 3, said(kube)
+    railctl = str(kube.lab.binaries / "railctl")
+    shown = subprocess.run([railctl, *show.split()[1:], "--json-file", "report.json"], cwd=folder, capture_output=True, text=True, check=False)
+    assert shown.returncode == 3, shown.stderr
+    assert "<html" in (folder / "report.html").read_text()
+    report = json.loads((folder / "report.json").read_text())
+    verdicts = {check["id"]: check["verdict"] for check in report["checks"]}
+    assert {check for check, verdict in verdicts.items() if verdict == "COULD_NOT_MEASURE"} == NEEDS_A_NIC, shown.stdout
+    assert "FAIL" not in verdicts.values(), shown.stdout
+    assert len(verdicts) == 20
+    names = {attempt["from"] for check in report["checks"] for attempt in check["attempts"] if check["id"] == "isolation.other-tenant"}
+    assert names == {f"{space}/{name}" for space in SPACES for name in ("n1", "n2")}
+    cost.lost = f"{report['seconds']:.0f} s"
+    nothing_stays(kube, cost)
+
+
+def test_a_job_that_is_deleted_in_the_middle_takes_its_pods_away(begun: Kube, cost: Cost) -> None:
+    begin(begun)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
+    begun.ctl("-n", HOME, "delete", "job", "accept", "--wait=true", seconds=150)
+    eventually("its pod has ended", lambda: begun.items("-n", HOME, "pods"), lambda pods: not pods, 150)
+    assert agents(begun) == dict.fromkeys(SPACES, []), "the pod ends after what it has made"
+    nothing_stays(begun, cost)
+
+
+def test_what_a_killed_run_has_left_the_next_one_takes_away(begun: Kube, cost: Cost) -> None:
+    begin(begun)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
+    before = {pod["metadata"]["uid"] for space in SPACES for pod in begun.items("-n", space, "pods")}
+    kill(begun)
+    assert made(begun), "a killed process takes nothing away"
+    begin(begun, "--only", "configuration")
+    eventually("the next run has pods of its own", lambda: is_under_way(begun), bool, 120)
+    assert not before & {pod["metadata"]["uid"] for space in SPACES for pod in begun.items("-n", space, "pods")}
+    assert ended(begun) in (0, 3)
+    nothing_stays(begun, cost)
+
+
+def test_what_nobody_takes_away_goes_at_the_end_of_its_lifetime(begun: Kube, cost: Cost) -> None:
+    begin(begun)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
+    kill(begun)
+    left = made(begun)
+    assert {line.split()[1] for line in left} == {"jobs", "pods", "secrets"}
+    for space in SPACES:
+        [owner] = begun.items("-n", space, "jobs")
+        assert 0 < owner["spec"]["activeDeadlineSeconds"] <= 300, "as its last renewal says"
+        begun.ctl("-n", space, "patch", "job", "run", "--type=merge", "-p", '{"spec": {"activeDeadlineSeconds": 1}}')  # its time is over
+    cost.lost = f"{len(left)} objects left by SIGKILL"
+    nothing_stays(begun, cost)
+
+
+def kill(kube: Kube) -> None:
+    pod = driver(kube)
+    where = kube.node(pod["spec"]["nodeName"])
+    container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+    node.run_on(where, ["ctr", "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", container])
+    assert ended(kube, 60) == 128 + signal.SIGKILL
