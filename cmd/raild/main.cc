@@ -53,10 +53,8 @@ class EndSignals {
     return signals;
   }
 
-  // The loop takes descriptors between two pieces of work that are posted one by the other.
   bool Came() {
-    loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });
-    loop_->Run();
+    loop_->RunReady();
     return came_;
   }
 
