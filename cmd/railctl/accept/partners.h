@@ -20,6 +20,6 @@ std::vector<std::pair<const Port*, const Port*>> Mates(const Stage& stage);
 // Every interface with its strangers, and back: so that each tries and each is tried.
 std::vector<std::pair<const Port*, const Port*>> Opponents(const Stage& stage);
 // The interfaces of one tenant on one rail, for every tenant and rail.
-std::vector<std::vector<const Port*>> Circles(const Stage& stage);
+std::vector<std::vector<const Port*>> Circles(const std::vector<Port>& ports);
 
 }  // namespace rail::accept

@@ -60,7 +60,7 @@ Status Save(const v1::AcceptReport& report, const Options& options) {
 
 Status CheckOptions(const Options& options) {
   for (const std::string& wanted : options.only) {
-    const auto names = [&](const CheckKind& kind) { return wanted == kind.group || wanted == kind.id; };
+    const auto names = [&](const CheckKind& kind) { return wanted == kind.id || wanted == GroupOf(kind.id); };
     if (std::ranges::none_of(AllChecks(), names))
       return Fail(Code::kInvalid, "--only: there is no group and no check " + wanted +
                                       "; there are the groups " + Join(Groups(), ", ") +
@@ -76,8 +76,7 @@ std::vector<std::string> GroupsOf(const std::vector<std::string>& only) {
   auto groups = Groups();
   if (only.empty()) return groups;
   std::erase_if(groups, [&](const std::string& group) {
-    return std::ranges::none_of(
-        only, [&](const std::string& each) { return each == group || each.starts_with(group + "."); });
+    return std::ranges::find(only, group, GroupOf) == only.end();
   });
   return groups;
 }

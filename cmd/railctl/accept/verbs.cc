@@ -125,7 +125,7 @@ Result<VerbsRun> RunVerbs(const Port& from, const Port& to, const std::string& p
 }
 
 void CheckVerbs(const Stage& stage, Book& book) {
-  if (!book.Wants("isolation", "isolation.verbs")) return;
+  if (!book.Wants("isolation.verbs")) return;
   Controls controls;
   std::set<std::tuple<std::string, std::string, std::string, bool>>
       tried;  // rail, tenants, whether on one node
