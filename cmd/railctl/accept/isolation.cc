@@ -256,16 +256,13 @@ class Trial {
   void Report(size_t number, v1::AcceptReport::Verdict verdict, const std::string& seen) {
     Attempt attempt;
     attempt.set_verdict(verdict);
-    attempt.set_rail(scene_.me.rail);
-    attempt.set_from(scene_.me.pod());
-    attempt.set_to(scene_.stranger.pod());
     attempt.set_did(std::to_string(kRounds) + " times " + kForgeries[number].what);
     if (verdict != kCouldNotMeasure)
       attempt.set_control(fmt::format(
           "before and after it, {} datagrams of {} arrived at {}, and as many of {} at {}", kRounds,
           scene_.me.pod(), scene_.mate.pod(), scene_.their_mate.pod(), scene_.stranger.pod()));
     attempt.set_seen(seen);
-    found_.push_back({kForgeries[number].check, std::move(attempt)});
+    found_.push_back({kForgeries[number].check, Between(scene_.me, scene_.stranger, std::move(attempt))});
   }
 
   const Scene& scene_;

@@ -147,10 +147,7 @@ void MeasureMesh(const std::vector<Port>& ports, bool quick, const Mesh& mesh, B
       }
     }
     failed = failed || tried.attempt.verdict() == kFail;
-    tried.attempt.set_rail(tried.from->rail);
-    tried.attempt.set_from(tried.from->pod());
-    tried.attempt.set_to(tried.to->pod());
-    book.Add(mesh.check, tried.attempt);
+    book.Add(mesh.check, Between(*tried.from, *tried.to, tried.attempt));
   }
   if (failed) book.Explain(mesh.check, Culprits(all));
 }

@@ -71,4 +71,11 @@ std::vector<std::vector<const Port*>> Circles(const std::vector<Port>& ports) {
   return found;
 }
 
+Attempt Between(const Port& from, const Port& to, Attempt attempt) {
+  attempt.set_rail(from.rail);
+  attempt.set_from(from.pod());
+  attempt.set_to(to.pod());
+  return attempt;
+}
+
 }  // namespace rail::accept

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/railctl/accept/book.h"
 #include "cmd/railctl/accept/stage.h"
 
 namespace rail::accept {
@@ -21,5 +22,7 @@ std::vector<std::pair<const Port*, const Port*>> Mates(const Stage& stage);
 std::vector<std::pair<const Port*, const Port*>> Opponents(const Stage& stage);
 // The interfaces of one tenant on one rail, for every tenant and rail.
 std::vector<std::vector<const Port*>> Circles(const std::vector<Port>& ports);
+// The attempt, with the names of the two and of their rail.
+Attempt Between(const Port& from, const Port& to, Attempt attempt);
 
 }  // namespace rail::accept

@@ -39,11 +39,7 @@ void CheckMtu(const Stage& stage, Book& book) {
   for (const Port& port : stage.ports()) {
     const Port* const mate = Mate(stage, port);
     if (mate == nullptr) continue;
-    Attempt attempt = EchoAttempt(port, *mate, 20, port.mtu);
-    attempt.set_rail(port.rail);
-    attempt.set_from(port.pod());
-    attempt.set_to(mate->pod());
-    book.Add("speed.mtu", std::move(attempt));
+    book.Add("speed.mtu", Between(port, *mate, EchoAttempt(port, *mate, 20, port.mtu)));
   }
 }
 

@@ -139,10 +139,7 @@ void CheckVerbs(const Stage& stage, Book& book) {
       Attempt attempt =
           TryStranger(*me, *stranger, datagrams,
                       {controls.Try(*me, *mate, datagrams), controls.Try(*their_mate, *stranger, datagrams)});
-      attempt.set_rail(me->rail);
-      attempt.set_from(me->pod());
-      attempt.set_to(stranger->pod());
-      book.Add("isolation.verbs", std::move(attempt));
+      book.Add("isolation.verbs", Between(*me, *stranger, std::move(attempt)));
     }
   }
 }
