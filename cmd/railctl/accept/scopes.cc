@@ -66,7 +66,8 @@ void NameNearlyBad(const Fabric& fabric, const std::vector<Measured>& measured, 
       const auto at = scopes.find(scope);
       if (at == scopes.end()) continue;
       for (const size_t seat : {a, b}) at->second.lead[seat] += bad ? 1 : -1;
-      bad ? at->second.bad.push_back(i) : void(++at->second.good);
+      if (bad) at->second.bad.push_back(i);
+      if (!bad) ++at->second.good;
     }
   }
   std::erase_if(scopes, [&fabric](const auto& each) {
