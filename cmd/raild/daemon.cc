@@ -133,9 +133,7 @@ std::optional<config::NodeConfig> Daemon::Run() {
   if (ends_) supervisor_.Tell("STOPPING=1");
   workers_.Stop();
   server_->Stop();
-  // A signal may have come meanwhile. The loop takes descriptors between two pieces of work that are posted one by the other.
-  loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });
-  loop_->Run();
+  loop_->RunReady();  // a signal may have come meanwhile
   if (!ends_) return node_file_.Take();
   log::Info("stopped; rules, ports and announcements stay");
   return std::nullopt;

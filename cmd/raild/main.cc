@@ -43,36 +43,16 @@ int CheckThisNode(const std::string& file, const config::Paths& paths) {
   return netlink ? raild::CheckNode(file, **netlink, paths.sysfs) : raild::Failed(netlink.error());
 }
 
-// Hears SIGTERM and SIGINT as long as the process lives: a daemon that gives way to the next one may not hear them any more.
-class EndSignals {
- public:
-  static Result<std::unique_ptr<EndSignals>> Listen() {
-    RAIL_ASSIGN(auto loop, event::Loop::Open());
-    std::unique_ptr<EndSignals> signals(new EndSignals(std::move(loop)));
-    RAIL_TRY(signals->loop_->OnSignal({SIGTERM, SIGINT}, [self = signals.get()] { self->came_ = true; }));
-    return signals;
-  }
-
-  // The loop takes descriptors between two pieces of work that are posted one by the other.
-  bool Came() {
-    loop_->Post([this] { loop_->Post([this] { loop_->Stop(); }); });
-    loop_->Run();
-    return came_;
-  }
-
- private:
-  explicit EndSignals(std::unique_ptr<event::Loop> loop) : loop_(std::move(loop)) {}
-
-  std::unique_ptr<event::Loop> loop_;
-  bool came_ = false;
-};
-
 // Runs until a signal. A node.json that changes meanwhile begins anew by the new one, in this process: no more than a restart to
 // pods, and one way to take a configuration. One with which raild cannot start gives way to the one before.
 int Serve(config::NodeConfig config, const config::Paths& paths) {
   const raild::Supervisor supervisor = raild::Supervisor::FromEnvironment();
-  const auto signals = EndSignals::Listen();
+  // A daemon that gives way to the next one may hear no signal any more.
+  bool ends = false;
+  const auto signals = event::Loop::Open();
   if (!signals) return raild::Failed(signals.error());
+  const Status heard = (*signals)->OnSignal({SIGTERM, SIGINT}, [&ends] { ends = true; });
+  if (!heard) return raild::Failed(heard.error());
   std::optional<config::NodeConfig> before;
   Status file;
   for (;;) {
@@ -85,7 +65,8 @@ int Serve(config::NodeConfig config, const config::Paths& paths) {
       continue;
     }
     if (!daemon) return raild::Failed(daemon.error());
-    if ((*signals)->Came()) return 0;  // before this daemon heard any
+    (*signals)->RunReady();
+    if (ends) return 0;  // before this daemon heard any
     auto next = (*daemon)->Run();
     if (!next) return 0;
     log::Info("node.json has changed ({}): beginning anew by it",

@@ -160,6 +160,16 @@ void Loop::Run() {
   parts_->io.restart();
 }
 
+// asio takes descriptors between two pieces of work that are posted one by the other, and what has come by a signal's pipe after the next.
+void Loop::RunReady() {
+  const auto running = std::make_shared<bool>();
+  const auto end = [this, weak = std::weak_ptr(running)] {
+    if (!weak.expired()) Stop();  // else a callback has stopped it before
+  };
+  Post([this, end] { Post([this, end] { Post(end); }); });
+  Run();
+}
+
 void Loop::Stop() {
   parts_->io.stop();
 }

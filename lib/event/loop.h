@@ -53,6 +53,8 @@ class Loop {
 
   // Runs until Stop. May be called again.
   void Run();
+  // Calls back for what is ready now, and for signals that have come, without waiting; what stays ready is left to the next Run.
+  void RunReady();
   // Run returns after the callback that is running now. If Run is not running, the next Run returns at once.
   void Stop();
 

@@ -1,6 +1,7 @@
 #include "lib/event/loop.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -188,6 +189,46 @@ TEST_F(LoopTest, StopsFromAnotherThreadAndRunsAgain) {
   });
   loop_->Run();
   EXPECT_TRUE(again);
+}
+
+TEST_F(LoopTest, RunReadyCallsForWhatIsReadyAndReturns) {
+  std::string got;
+  ASSERT_TRUE(loop_->Watch(out_.get(), [&] { got += Take(); }));
+  loop_->RunReady();
+  EXPECT_EQ(got, "") << "nothing is ready";
+  Send("a");
+  loop_->Post([&] { got += 'p'; });
+  loop_->RunReady();
+  EXPECT_THAT(got, testing::UnorderedElementsAre('a', 'p'));
+}
+
+TEST_F(LoopTest, RunReadyCallsForASignalThatHasCome) {
+  int calls = 0;
+  ASSERT_TRUE(loop_->OnSignal({SIGTERM}, [&] { ++calls; }));
+  ::raise(SIGTERM);
+  loop_->RunReady();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(LoopTest, RunReadyReturnsWhileADescriptorStaysReadable) {
+  int calls = 0;
+  ASSERT_TRUE(loop_->Watch(out_.get(), [&] { ++calls; }));
+  Send("a");
+  loop_->RunReady();
+  EXPECT_GE(calls, 1);
+  EXPECT_EQ(Take(), 'a');
+}
+
+TEST_F(LoopTest, ARunReadyThatACallbackStopsEndsNoLaterRun) {
+  loop_->Post([&] { loop_->Stop(); });
+  loop_->RunReady();
+  bool ran = false;
+  loop_->After(milliseconds(20), [&] {
+    ran = true;
+    loop_->Stop();
+  });
+  loop_->Run();
+  EXPECT_TRUE(ran);
 }
 
 TEST_F(LoopTest, CallsForEachSignal) {

@@ -233,6 +233,8 @@ def test_what_cannot_be_shown_is_not_isolated(world: World, accept: Stage) -> No
     against = {a["to"]: a["verdict"] for a in check["attempts"] if a["rail"] == "rail0"}
     assert against["tenant-b/b1"] == "COULD_NOT_MEASURE"
     assert against["tenant-b/b3"] == "PASS"
+    shares = {name: check["seconds"] / len(check["attempts"]) for name, check in checks.items() if name != "isolation.verbs"}
+    assert max(shares.values()) < 1.5 * min(shares.values()), "what was tried together took as long for each"
 
 
 def test_the_quick_way_names_the_same_culprit(world: World, accept: Stage) -> None:

@@ -12,38 +12,35 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr CheckKind kChecks[] = {
-    {"isolation", "isolation.other-tenant", "A pod's datagrams do not reach pods of another tenant", "SDN04"},
-    {"isolation", "isolation.handmade-rocev2",
+    {"isolation.other-tenant", "A pod's datagrams do not reach pods of another tenant", "SDN04"},
+    {"isolation.handmade-rocev2",
      "RoCEv2 packets (UDP port 4791) made by hand do not reach pods of another tenant", "SDN04"},
-    {"isolation", "isolation.verbs",
+    {"isolation.verbs",
      "What a pod sends by verbs, RC and UD, does not reach queue pairs of another tenant's pod", "SDN04"},
-    {"isolation", "isolation.forged-source", "A pod cannot send with another pod's IPv4 address", "SDN04"},
-    {"isolation", "isolation.forged-gid",
-     "A pod cannot send with another pod's IPv6 address, of which GIDs are made", "SDN04"},
-    {"isolation", "isolation.forged-mac", "A pod cannot send with another pod's MAC address", "SDN04"},
-    {"isolation", "isolation.vlan", "A pod cannot send with a VLAN tag", "SDN04"},
-    {"isolation", "isolation.arp-nd", "A pod's ARP, neighbour and router advertisements reach nobody",
+    {"isolation.forged-source", "A pod cannot send with another pod's IPv4 address", "SDN04"},
+    {"isolation.forged-gid", "A pod cannot send with another pod's IPv6 address, of which GIDs are made",
      "SDN04"},
-    {"isolation", "isolation.flood", "A pod's broadcasts and multicasts reach nobody", "SDN04"},
-    {"offload", "offload.ready", "Each node is set up so that its NICs can carry flows", "ClusterMAX"},
-    {"offload", "offload.hardware", "At load, flows of pods are in the NIC", "ClusterMAX"},
-    {"offload", "offload.one-megaflow", "All connections of a pair of pods share one megaflow each way",
-     "ClusterMAX"},
-    {"speed", "speed.reach",
-     "Every pair of pods of a tenant loses nothing, and is as near as the others of the rail",
+    {"isolation.forged-mac", "A pod cannot send with another pod's MAC address", "SDN04"},
+    {"isolation.vlan", "A pod cannot send with a VLAN tag", "SDN04"},
+    {"isolation.arp-nd", "A pod's ARP, neighbour and router advertisements reach nobody", "SDN04"},
+    {"isolation.flood", "A pod's broadcasts and multicasts reach nobody", "SDN04"},
+    {"offload.ready", "Each node is set up so that its NICs can carry flows", "ClusterMAX"},
+    {"offload.hardware", "At load, flows of pods are in the NIC", "ClusterMAX"},
+    {"offload.one-megaflow", "All connections of a pair of pods share one megaflow each way", "ClusterMAX"},
+    {"speed.reach", "Every pair of pods of a tenant loses nothing, and is as near as the others of the rail",
      "ClusterMAX NET01"},
-    {"speed", "speed.mtu", "Packets as large as the rail's MTU pass with DF", "ClusterMAX"},
-    {"speed", "speed.write-bandwidth",
-     "RDMA writes of every pair are as fast as those of the others of the rail", "ClusterMAX"},
-    {"speed", "speed.write-latency",
-     "The latency of RDMA writes of every pair is as those of the others of the rail", "ClusterMAX"},
-    {"restart", "restart.silence", "While daemons restart, no pair of a tenant's pods is silent for a second",
+    {"speed.mtu", "Packets as large as the rail's MTU pass with DF", "ClusterMAX"},
+    {"speed.write-bandwidth", "RDMA writes of every pair are as fast as those of the others of the rail",
      "ClusterMAX"},
-    {"restart", "restart.queue-pairs", "While daemons restart, no queue pair is lost", "ClusterMAX"},
-    {"qos", "qos.dscp", "DSCP and ECN arrive as they were sent", "ClusterMAX"},
-    {"configuration", "configuration.findings", "raild finds nothing wrong on any node", "SDN09"},
-    {"configuration", "configuration.cabling", "Each cable leads to the leaf of its rail", "NET01"},
-    {"configuration", "configuration.versions", "All nodes run the same versions", "ClusterMAX"},
+    {"speed.write-latency", "The latency of RDMA writes of every pair is as those of the others of the rail",
+     "ClusterMAX"},
+    {"restart.silence", "While daemons restart, no pair of a tenant's pods is silent for a second",
+     "ClusterMAX"},
+    {"restart.queue-pairs", "While daemons restart, no queue pair is lost", "ClusterMAX"},
+    {"qos.dscp", "DSCP and ECN arrive as they were sent", "ClusterMAX"},
+    {"configuration.findings", "raild finds nothing wrong on any node", "SDN09"},
+    {"configuration.cabling", "Each cable leads to the leaf of its rail", "NET01"},
+    {"configuration.versions", "All nodes run the same versions", "ClusterMAX"},
 };
 
 // The worst attempt, or what all of them come to.
@@ -80,14 +77,14 @@ Book::Book(v1::AcceptReport& report, std::vector<std::string> only,
            std::function<void(const std::string&)> says)
     : report_(report), only_(std::move(only)), says_(std::move(says)) {}
 
-bool Book::Wants(const std::string& group, const std::string& check) const {
-  return only_.empty() || std::ranges::find(only_, group) != only_.end() ||
+bool Book::Wants(const std::string& check) const {
+  return only_.empty() || std::ranges::find(only_, GroupOf(check)) != only_.end() ||
          std::ranges::find(only_, check) != only_.end();
 }
 
 bool Book::IsDone(const std::string& group) const {
   return std::ranges::all_of(kChecks, [&](const CheckKind& kind) {
-    return group != kind.group || !Wants(group, kind.id) ||
+    return group != GroupOf(kind.id) || !Wants(kind.id) ||
            std::ranges::find(report_.checks(), kind.id, &Check::id) != report_.checks().end();
   });
 }
@@ -98,7 +95,7 @@ void Book::Begin(const std::string& group) {
       std::remove_if(checks.begin(), checks.end(), [&](const Check& c) { return c.group() == group; }),
       checks.end());
   for (const CheckKind& kind : kChecks) {
-    if (group != kind.group || !Wants(group, kind.id)) continue;
+    if (group != GroupOf(kind.id) || !Wants(kind.id)) continue;
     Check& check = *checks.Add();
     check.set_id(kind.id);
     check.set_group(group);
@@ -114,13 +111,15 @@ Check* Book::Find(const std::string& id) {
   return found == report_.mutable_checks()->end() ? nullptr : &*found;
 }
 
-void Book::Add(const std::string& check, Attempt attempt) {
+void Book::AddTogether(std::vector<Found> found) {
   const auto now = std::chrono::steady_clock::now();
-  const double seconds = Seconds(now - std::exchange(last_, now)).count();
-  Check* const found = Find(check);
-  if (found == nullptr) return;
-  *found->add_attempts() = std::move(attempt);
-  found->set_seconds(found->seconds() + seconds);
+  std::erase_if(found, [this](const Found& each) { return Find(each.check) == nullptr; });
+  const double seconds = Seconds(now - std::exchange(last_, now)).count() / static_cast<double>(found.size());
+  for (auto& [check, attempt] : found) {
+    Check& kept = *Find(check);
+    *kept.add_attempts() = std::move(attempt);
+    kept.set_seconds(kept.seconds() + seconds);
+  }
 }
 
 void Book::AddToAll(const std::string& group, const Attempt& attempt) {

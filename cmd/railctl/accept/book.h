@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rail/v1/accept_report.pb.h"
@@ -24,12 +25,16 @@ constexpr auto kCouldNotMeasure = v1::AcceptReport::COULD_NOT_MEASURE;
 
 // A row of the table of all checks.
 struct CheckKind {
-  const char* group;
-  const char* id;
+  const char* id;            // "group.check"
   const char* title;         // what is to hold
   const char* requirements;  // "SDN04 ClusterMAX-networking"
 };
 std::span<const CheckKind> AllChecks();
+
+// Of a check ("isolation.vlan"), or a group's own name.
+inline std::string GroupOf(const std::string& name) {
+  return name.substr(0, name.find('.'));
+}
 
 class Book {
  public:
@@ -37,14 +42,20 @@ class Book {
   // `only`: the groups and checks that are wanted; empty: all.
   Book(v1::AcceptReport& report, std::vector<std::string> only, std::function<void(const std::string&)> says);
 
-  bool Wants(const std::string& group, const std::string& check) const;
+  bool Wants(const std::string& check) const;
   // Whether the report has all checks of the group that are wanted, as of a run that was stopped.
   bool IsDone(const std::string& group) const;
 
   // Makes the checks of a group, without an attempt. A group that the report has, from a run that was stopped, is made anew.
   void Begin(const std::string& group);
   // `check`: of a group that has begun. One that is not wanted is not kept.
-  void Add(const std::string& check, Attempt attempt);
+  void Add(const std::string& check, Attempt attempt) { AddTogether({{check, std::move(attempt)}}); }
+  // What was tried together: each attempt that is kept has an equal share of the seconds.
+  struct Found {
+    std::string check;
+    Attempt attempt;
+  };
+  void AddTogether(std::vector<Found> found);
   // An attempt of each check of the group: nothing could be tried.
   void AddToAll(const std::string& group, const Attempt& attempt);
   // In place of what the attempts say by themselves.

@@ -162,6 +162,7 @@ class Trial {
     if (const Status done = Try(); !done) {
       for (size_t i = 0; i < kForged; ++i) Report(i, kCouldNotMeasure, done.error().message);
     }
+    book_.AddTogether(std::move(found_));
   }
 
  private:
@@ -255,30 +256,28 @@ class Trial {
   void Report(size_t number, v1::AcceptReport::Verdict verdict, const std::string& seen) {
     Attempt attempt;
     attempt.set_verdict(verdict);
-    attempt.set_rail(scene_.me.rail);
-    attempt.set_from(scene_.me.pod());
-    attempt.set_to(scene_.stranger.pod());
     attempt.set_did(std::to_string(kRounds) + " times " + kForgeries[number].what);
     if (verdict != kCouldNotMeasure)
       attempt.set_control(fmt::format(
           "before and after it, {} datagrams of {} arrived at {}, and as many of {} at {}", kRounds,
           scene_.me.pod(), scene_.mate.pod(), scene_.their_mate.pod(), scene_.stranger.pod()));
     attempt.set_seen(seen);
-    book_.Add(kForgeries[number].check, std::move(attempt));
+    found_.push_back({kForgeries[number].check, Between(scene_.me, scene_.stranger, std::move(attempt))});
   }
 
   const Scene& scene_;
   Book& book_;
   const std::vector<std::string> marks_;
   std::vector<Eyes> eyes_;
+  std::vector<Book::Found> found_;
 };
 
 }  // namespace
 
 void CheckIsolation(const Stage& stage, Book& book) {
   CheckVerbs(stage, book);
-  const bool wanted = std::ranges::any_of(
-      kForgeries, [&](const Forgery& forgery) { return book.Wants("isolation", forgery.check); });
+  const bool wanted =
+      std::ranges::any_of(kForgeries, [&](const Forgery& forgery) { return book.Wants(forgery.check); });
   if (!wanted) return;
   bool tried = false;
   for (const auto& [me, stranger] : Opponents(stage)) {

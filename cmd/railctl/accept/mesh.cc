@@ -35,9 +35,9 @@ std::vector<Tried> MeasureTogether(const Ports& pairs, const Mesh& mesh) {
   return tried;
 }
 
-std::vector<Tried> MeasureAll(const Stage& stage, const Mesh& mesh, const Book& book) {
+std::vector<Tried> MeasureAll(const std::vector<Port>& ports, const Mesh& mesh, const Book& book) {
   std::vector<Ports> rounds;
-  for (const auto& circle : Circles(stage)) {
+  for (const auto& circle : Circles(ports)) {
     const auto of_circle = Rounds(circle.size());
     rounds.resize(std::max(rounds.size(), of_circle.size()));
     for (size_t i = 0; i < of_circle.size(); ++i) {
@@ -102,12 +102,12 @@ std::vector<Tried> Ask(const std::vector<const Port*>& ports, const Mesh& mesh, 
   return all;
 }
 
-std::vector<Tried> MeasureSome(const Stage& stage, const Mesh& mesh, const Book& book) {
+std::vector<Tried> MeasureSome(const std::vector<Port>& ports, const Mesh& mesh, const Book& book) {
   std::map<std::string, std::vector<const Port*>> tenants;
-  for (const Port& port : stage.ports()) tenants[port.tenant].push_back(&port);
+  for (const Port& port : ports) tenants[port.tenant].push_back(&port);
   std::vector<Tried> all;
-  for (const auto& [tenant, ports] : tenants)
-    std::ranges::move(Ask(ports, mesh, book), std::back_inserter(all));
+  for (const auto& [tenant, theirs] : tenants)
+    std::ranges::move(Ask(theirs, mesh, book), std::back_inserter(all));
   return all;
 }
 
@@ -131,9 +131,9 @@ std::string Culprits(const std::vector<Tried>& all) {
 
 }  // namespace
 
-void MeasureMesh(const Stage& stage, bool quick, const Mesh& mesh, Book& book) {
-  if (!book.Wants("speed", mesh.check)) return;
-  std::vector<Tried> all = quick ? MeasureSome(stage, mesh, book) : MeasureAll(stage, mesh, book);
+void MeasureMesh(const std::vector<Port>& ports, bool quick, const Mesh& mesh, Book& book) {
+  if (!book.Wants(mesh.check)) return;
+  std::vector<Tried> all = quick ? MeasureSome(ports, mesh, book) : MeasureAll(ports, mesh, book);
   const auto medians = Medians(all, mesh.higher_is_better);
   bool failed = false;
   for (Tried& tried : all) {
@@ -147,10 +147,7 @@ void MeasureMesh(const Stage& stage, bool quick, const Mesh& mesh, Book& book) {
       }
     }
     failed = failed || tried.attempt.verdict() == kFail;
-    tried.attempt.set_rail(tried.from->rail);
-    tried.attempt.set_from(tried.from->pod());
-    tried.attempt.set_to(tried.to->pod());
-    book.Add(mesh.check, tried.attempt);
+    book.Add(mesh.check, Between(*tried.from, *tried.to, tried.attempt));
   }
   if (failed) book.Explain(mesh.check, Culprits(all));
 }

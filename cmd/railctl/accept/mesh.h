@@ -1,10 +1,11 @@
 // Measures every pair of interfaces of one tenant on one rail, judges each by the others of its rail, and says who is to blame.
 //
-// Use:      MeasureMesh(stage, false, {"speed.reach", measure, false, judge}, book);
+// Use:      MeasureMesh(stage.ports(), false, {"speed.reach", measure, false, judge}, book);
 // Threads:  one; `measure` is called by as many threads as a round has pairs
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "cmd/railctl/accept/book.h"
 #include "cmd/railctl/accept/stage.h"
@@ -22,6 +23,6 @@ struct Mesh {
 };
 
 // `quick`: only as many pairs as tell who is to blame (search.h).
-void MeasureMesh(const Stage& stage, bool quick, const Mesh& mesh, Book& book);
+void MeasureMesh(const std::vector<Port>& ports, bool quick, const Mesh& mesh, Book& book);
 
 }  // namespace rail::accept

@@ -90,12 +90,7 @@ void CheckOffload(const Stage& stage, Book& book) {
     book.Say("offload, " + from.pod() + " to " + to->pod() + " on " + from.rail);
     for (const auto& [check, attempt_of] :
          {std::pair("offload.hardware", &InHardware), std::pair("offload.one-megaflow", &OneMegaflow)}) {
-      if (!book.Wants("offload", check)) continue;
-      Attempt attempt = attempt_of(from, *to);
-      attempt.set_rail(from.rail);
-      attempt.set_from(from.pod());
-      attempt.set_to(to->pod());
-      book.Add(check, std::move(attempt));
+      if (book.Wants(check)) book.Add(check, Between(from, *to, attempt_of(from, *to)));
     }
     tried = true;
   }

@@ -63,12 +63,19 @@ Couples Opponents(const Stage& stage) {
   return BothWays(stage, [&](const Port& port) { return Strangers(stage, port); });
 }
 
-std::vector<std::vector<const Port*>> Circles(const Stage& stage) {
+std::vector<std::vector<const Port*>> Circles(const std::vector<Port>& ports) {
   std::map<std::pair<std::string, std::string>, std::vector<const Port*>> circles;
-  for (const Port& port : stage.ports()) circles[{port.rail, port.tenant}].push_back(&port);
+  for (const Port& port : ports) circles[{port.rail, port.tenant}].push_back(&port);
   std::vector<std::vector<const Port*>> found;
-  for (auto& [key, ports] : circles) found.push_back(std::move(ports));
+  for (auto& [key, circle] : circles) found.push_back(std::move(circle));
   return found;
+}
+
+Attempt Between(const Port& from, const Port& to, Attempt attempt) {
+  attempt.set_rail(from.rail);
+  attempt.set_from(from.pod());
+  attempt.set_to(to.pod());
+  return attempt;
 }
 
 }  // namespace rail::accept

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/railctl/accept/book.h"
 #include "cmd/railctl/accept/stage.h"
 
 namespace rail::accept {
@@ -20,6 +21,8 @@ std::vector<std::pair<const Port*, const Port*>> Mates(const Stage& stage);
 // Every interface with its strangers, and back: so that each tries and each is tried.
 std::vector<std::pair<const Port*, const Port*>> Opponents(const Stage& stage);
 // The interfaces of one tenant on one rail, for every tenant and rail.
-std::vector<std::vector<const Port*>> Circles(const Stage& stage);
+std::vector<std::vector<const Port*>> Circles(const std::vector<Port>& ports);
+// The attempt, with the names of the two and of their rail.
+Attempt Between(const Port& from, const Port& to, Attempt attempt);
 
 }  // namespace rail::accept

@@ -64,10 +64,7 @@ void CheckQos(const Stage& stage, Book& book) {
     const auto seen = TryMarks(*from, *to);
     Attempt attempt = seen ? *seen : NotMeasured(seen.error().message);
     attempt.set_did("a UDP datagram with each of " + Join(kSent, ", ", Shown));
-    attempt.set_rail(from->rail);
-    attempt.set_from(from->pod());
-    attempt.set_to(to->pod());
-    book.Add("qos.dscp", std::move(attempt));
+    book.Add("qos.dscp", Between(*from, *to, std::move(attempt)));
     tried = true;
   }
   if (!tried) book.AddToAll("qos", NotMeasured("no tenant has two pods with IPv4 addresses on one rail"));

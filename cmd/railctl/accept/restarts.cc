@@ -105,7 +105,7 @@ std::vector<Running> Begin(const Stage& stage, uint32_t seconds, const Book& boo
   const Ports all = Mates(stage);
   std::vector<Running> running;
   const auto add = [&](const char* check, const Ports& pairs, auto measure) {
-    if (!book.Wants("restart", check)) return;
+    if (!book.Wants(check)) return;
     for (const auto& [from, to] : pairs)
       running.push_back({check, from, to, std::async(std::launch::async, [=, from = from, to = to] {
                            return measure(*from, *to, seconds);
@@ -141,10 +141,7 @@ void CheckRestarts(const Stage& stage, uint32_t seconds, std::ostream& err, Book
     if (happened.empty() && attempt.verdict() == kPass)
       attempt = NotMeasured("no raild has seen anything restart; " + attempt.seen());
     attempt.set_control(happened);
-    attempt.set_rail(running[i].from->rail);
-    attempt.set_from(running[i].from->pod());
-    attempt.set_to(running[i].to->pod());
-    book.Add(running[i].check, std::move(attempt));
+    book.Add(running[i].check, Between(*running[i].from, *running[i].to, std::move(attempt)));
   }
 }
 

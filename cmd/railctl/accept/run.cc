@@ -73,14 +73,13 @@ void Print(const v1::AcceptReport& report, const Options& options, const Termina
 
 Status CheckOptions(const Options& options) {
   for (const std::string& wanted : options.only) {
-    const auto names = [&](const CheckKind& kind) { return wanted == kind.group || wanted == kind.id; };
+    const auto names = [&](const CheckKind& kind) { return wanted == kind.id || wanted == GroupOf(kind.id); };
     if (std::ranges::none_of(AllChecks(), names))
       return Fail(Code::kInvalid, "--only: there is no group and no check " + wanted +
                                       "; there are the groups " + Join(Groups(), ", ") +
                                       ", and in them the checks " + Join(AllChecks(), ", ", &CheckKind::id));
   }
-  const auto is_restart = [](const std::string& wanted) { return wanted.starts_with(kRestart); };
-  if (options.restarts == 0 && std::ranges::any_of(options.only, is_restart))
+  if (options.restarts == 0 && std::ranges::find(options.only, kRestart, GroupOf) != options.only.end())
     return Fail(Code::kInvalid, "--only restart needs --restarts SECONDS: for so long you restart daemons");
   if (options.resume && options.json_file.empty())
     return Fail(Code::kInvalid, "--resume needs --json-file: the report that the stopped run has left");
@@ -94,8 +93,7 @@ std::vector<std::string> GroupsOf(const Options& options) {
   const auto& only = options.only;
   if (only.empty()) return groups;
   std::erase_if(groups, [&](const std::string& group) {
-    return std::ranges::none_of(
-        only, [&](const std::string& each) { return each == group || each.starts_with(group + "."); });
+    return std::ranges::find(only, group, GroupOf) == only.end();
   });
   return groups;
 }

@@ -33,6 +33,64 @@ Scope Best(const Fabric& fabric, const std::vector<Measured>& measured, const Ex
   return best;
 }
 
+struct Evidence {
+  std::vector<size_t> bad;  // as indices of what was measured, ascending
+  size_t good = 0;
+  std::map<size_t, std::ptrdiff_t> lead;  // by seat: bad pairs, less good ones
+};
+
+// Those of `bad` that are left when all suspects are left out that explain nothing else. 0: no single pair is among them.
+size_t CountOwn(const Explained& suspects, const std::vector<size_t>& bad) {
+  std::vector<size_t> own = bad;
+  bool has_single = false;
+  for (const auto& [suspect, theirs] : suspects) {
+    const bool within = std::ranges::includes(bad, theirs);
+    has_single = has_single || (within && suspect.kind == Suspect::kPair);
+    if (within || suspect.kind == Suspect::kPair) continue;
+    std::erase_if(own, [&pairs = theirs](size_t pair) { return std::ranges::binary_search(pairs, pair); });
+  }
+  return has_single ? own.size() : 0;
+}
+
+// In place of single pairs, and of all else that it explains: what has nine bad pairs for each good one, first that which explains most. Nothing
+// that has a healthy seat.
+void NameNearlyBad(const Fabric& fabric, const std::vector<Measured>& measured, Explained& found) {
+  std::map<Scope, Evidence> scopes;
+  for (const auto& [suspect, bad] : found) {
+    if (suspect.kind != Suspect::kPair) break;  // pairs are first
+    for (const Scope& scope : fabric.ScopesOf(suspect.a, suspect.b)) scopes.try_emplace(scope);
+  }
+  for (size_t i = 0; i < measured.size() && !scopes.empty(); ++i) {
+    const auto [a, b, bad] = measured[i];
+    for (const Scope& scope : fabric.ScopesOf(a, b)) {
+      const auto at = scopes.find(scope);
+      if (at == scopes.end()) continue;
+      for (const size_t seat : {a, b}) at->second.lead[seat] += bad ? 1 : -1;
+      if (bad) at->second.bad.push_back(i);
+      if (!bad) ++at->second.good;
+    }
+  }
+  std::erase_if(scopes, [&fabric](const auto& each) {
+    const auto& [bad, good, lead] = each.second;
+    const auto is_healthy = [&all = lead](size_t seat) { return all.contains(seat) && all.at(seat) <= 0; };
+    return good == 0 || bad.size() < 9 * good || std::ranges::any_of(fabric.SeatsOf(each.first), is_healthy);
+  });
+  for (;;) {
+    const std::pair<const Scope, Evidence>* best = nullptr;
+    size_t most = 0;
+    for (const auto& each : scopes) {
+      const size_t own = CountOwn(found, each.second.bad);
+      if (own <= most || own < 9 * each.second.good) continue;
+      best = &each;
+      most = own;
+    }
+    if (best == nullptr) return;
+    const std::vector<size_t>& bad = best->second.bad;
+    std::erase_if(found, [&bad](const auto& each) { return std::ranges::includes(bad, each.second); });
+    found[best->first] = bad;
+  }
+}
+
 }  // namespace
 
 Fabric::Fabric(std::vector<Seat> seats) : seats_(std::move(seats)) {
@@ -107,6 +165,7 @@ Explained Explain(const Fabric& fabric, const std::vector<Measured>& measured) {
     for (auto& [scope, bad] : left) std::erase_if(bad, [&done](size_t pair) { return done[pair]; });
     std::erase_if(left, [](const auto& each) { return each.second.empty(); });
   }
+  NameNearlyBad(fabric, measured, found);
   return found;
 }
 

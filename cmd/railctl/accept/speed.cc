@@ -35,15 +35,11 @@ Attempt EchoAttempt(const Port& from, const Port& to, uint32_t datagrams, uint32
 
 // Packets as large as the rail lets them be, between each interface and its mate.
 void CheckMtu(const Stage& stage, Book& book) {
-  if (!book.Wants("speed", "speed.mtu")) return;
+  if (!book.Wants("speed.mtu")) return;
   for (const Port& port : stage.ports()) {
     const Port* const mate = Mate(stage, port);
     if (mate == nullptr) continue;
-    Attempt attempt = EchoAttempt(port, *mate, 20, port.mtu);
-    attempt.set_rail(port.rail);
-    attempt.set_from(port.pod());
-    attempt.set_to(mate->pod());
-    book.Add("speed.mtu", std::move(attempt));
+    book.Add("speed.mtu", Between(port, *mate, EchoAttempt(port, *mate, 20, port.mtu)));
   }
 }
 
@@ -68,18 +64,18 @@ Attempt PerftestAttempt(const Port& from, const Port& to, const std::string& pro
 void CheckSpeed(const Stage& stage, bool quick, Book& book) {
   // A round trip is slow beyond thrice the median and half a millisecond: less is the schedulers' of the two hosts.
   MeasureMesh(
-      stage, quick,
+      stage.ports(), quick,
       {"speed.reach",
        [](const Port& from, const Port& to) { return EchoAttempt(from, to, kDatagrams, kDatagramBytes); },
        false, [](double value, double median) { return value < 3 * median + 500; }},
       book);
   CheckMtu(stage, book);
-  MeasureMesh(stage, quick,
+  MeasureMesh(stage.ports(), quick,
               {"speed.write-bandwidth",
                [](const Port& from, const Port& to) { return PerftestAttempt(from, to, "ib_write_bw"); },
                true, [](double value, double median) { return value > 0.9 * median; }},
               book);
-  MeasureMesh(stage, quick,
+  MeasureMesh(stage.ports(), quick,
               {"speed.write-latency",
                [](const Port& from, const Port& to) { return PerftestAttempt(from, to, "ib_write_lat"); },
                false, [](double value, double median) { return value < 1.5 * median + 2; }},

@@ -1,5 +1,6 @@
 #include "cmd/railctl/accept/suspects.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -44,9 +45,12 @@ std::string SentenceOfNic(const Seat& seat, const std::string& all) {
          "the cable in another NIC.";
 }
 
-std::string SentenceOf(const Fabric& fabric, const Scope& scope, size_t bad) {
+std::string SentenceOf(const Fabric& fabric, const Scope& scope, size_t bad, size_t measured) {
   const std::vector<std::string> names = NamesOf(fabric, scope);
-  const std::string all = (bad == 1 ? "All" : "All " + std::to_string(bad)) + " measured pairs ";
+  const std::string all = (bad < measured ? std::to_string(bad) + " of " + std::to_string(measured)
+                           : bad == 1     ? "All"
+                                          : "All " + std::to_string(bad)) +
+                          " measured pairs ";
   switch (scope.kind) {
     case Suspect::kPair:
       return "Only the pair " + names[0] + " and " + names[1] +
@@ -88,7 +92,13 @@ std::vector<Suspect> Blame(const std::vector<Seat>& seats, const std::vector<Mea
   const Fabric fabric(seats);
   std::vector<Suspect> suspects;
   for (const auto& [scope, bad] : Explain(fabric, once)) {
-    suspects.push_back({scope.kind, NamesOf(fabric, scope), SentenceOf(fabric, scope, bad.size())});
+    const auto is_of = [&fabric, &one = scope](const Measured& pair) {
+      const auto scopes = fabric.ScopesOf(pair.a, pair.b);
+      return std::ranges::find(scopes, one) != scopes.end();
+    };
+    const auto all =
+        scope.kind == Suspect::kPair ? 1 : static_cast<size_t>(std::ranges::count_if(once, is_of));
+    suspects.push_back({scope.kind, NamesOf(fabric, scope), SentenceOf(fabric, scope, bad.size(), all)});
   }
   return suspects;
 }

@@ -41,8 +41,8 @@ struct Suspect {
 };
 
 // The fewest suspects that explain every bad pair and none of which has a good pair: first the one that explains most; of those that
-// explain the same, first one that has no twin of its kind, then the narrowest. Of a pair that was measured several times the last
-// counts.
+// explain the same, first one that has no twin of its kind, then the narrowest. In place of pairs that are left: a suspect that has nine
+// bad pairs for each good one, and no healthy seat. Of a pair that was measured several times the last counts.
 std::vector<Suspect> Blame(const std::vector<Seat>& seats, const std::vector<Measured>& measured);
 
 }  // namespace rail::accept

@@ -131,7 +131,7 @@ Result<VerbsRun> RunVerbs(const Port& from, const Port& to, const std::string& p
 }
 
 void CheckVerbs(const Stage& stage, Book& book) {
-  if (!book.Wants("isolation", "isolation.verbs")) return;
+  if (!book.Wants("isolation.verbs")) return;
   Controls controls;
   std::set<std::tuple<std::string, std::string, std::string, bool>>
       tried;  // rail, tenants, whether on one node
@@ -145,10 +145,7 @@ void CheckVerbs(const Stage& stage, Book& book) {
       Attempt attempt =
           TryStranger(*me, *stranger, datagrams,
                       {controls.Try(*me, *mate, datagrams), controls.Try(*their_mate, *stranger, datagrams)});
-      attempt.set_rail(me->rail);
-      attempt.set_from(me->pod());
-      attempt.set_to(stranger->pod());
-      book.Add("isolation.verbs", std::move(attempt));
+      book.Add("isolation.verbs", Between(*me, *stranger, std::move(attempt)));
     }
   }
 }

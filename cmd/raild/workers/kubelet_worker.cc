@@ -135,9 +135,10 @@ void KubeletWorker::WriteLibraries() {
     return *pods;
   };
   const auto view = views_.Current();
-  const Status written = libraries_.Write(*view, [&](const inspect::LibsQuestion& question) {
+  const auto ask = [&](const inspect::LibsQuestion& question) {
     return inspect::AskLibs(question, *view, config_, hardware, After(kPodsTime));
-  });
+  };
+  const Status written = libraries_.Write(*view, ask, Clock::now());
   Note(written, libraries_problem_, "a pod's files for NCCL and UCX are not written");
 }
 

@@ -1,5 +1,6 @@
 #include "cmd/raild/workers/library_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,6 +15,9 @@ namespace rail::raild {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A device that has an address and no GID of RoCE v2 may never have one.
+constexpr std::chrono::minutes kLookAgainAtMost{10};
 
 using PodName = std::pair<std::string, std::string>;  // namespace, name
 
@@ -67,21 +71,21 @@ Result<std::string> LibraryFiles::Prepare(const std::vector<std::string>& device
 }
 
 LibraryFiles::Turns LibraryFiles::Lacking(const std::vector<const state::Attachment*>& attachments,
-                                          const std::string& ids) {
+                                          const std::string& ids, Deadline now) {
   const std::lock_guard lock(mutex_);
   Turns lacking;
   for (const state::Attachment* each : attachments) {
     std::error_code error;
     if (!fs::is_directory(PathOf(each->device), error)) continue;
     const Folder& folder = folders_[each->device];
-    if (folder.ids != ids) lacking[each->device] = folder.turn;
+    if (folder.ids != ids || (folder.again && *folder.again <= now)) lacking[each->device] = folder.turn;
   }
   return lacking;
 }
 
 // Not into the folder of a device that another pod has got since.
-Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids,
-                             const inspect::LibsAnswer& answer) {
+Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids, const inspect::LibsAnswer& answer,
+                             Deadline now) {
   const std::vector<libs::File> files = libs::Files(answer.settings, answer.problems, answer.topology);
   const std::lock_guard lock(mutex_);
   for (const auto& [device, turn] : devices) {
@@ -90,20 +94,23 @@ Status LibraryFiles::WriteTo(const Turns& devices, const std::string& ids,
     for (const libs::File& file : files)
       RAIL_TRY(WriteWhole(PathOf(device) + "/" + file.name, file.text, 0644));
     RAIL_TRY(WriteGids(PathOf(device) + "/" + libs::kGidsFile, ids, libs::GidLines(answer.pod)));
-    if (!libs::LacksGids(answer.pod)) folder.ids = ids;
+    if (std::exchange(folder.ids, ids) != ids) folder.since = now;
+    folder.again.reset();
+    if (libs::LacksGids(answer.pod))
+      folder.again = now + std::min<Clock::duration>(now - folder.since, kLookAgainAtMost);
   }
   return {};
 }
 
-Status LibraryFiles::Write(const engine::NodeView& view, const Ask& ask) {
+Status LibraryFiles::Write(const engine::NodeView& view, const Ask& ask, Deadline now) {
   Status written;
   for (const auto& [pod, attachments] : PodsThatRun(view)) {
     const std::string ids = IdsOf(attachments);
-    const Turns devices = Lacking(attachments, ids);
+    const Turns devices = Lacking(attachments, ids, now);
     if (devices.empty()) continue;
     const auto answer = ask({.pod_namespace = pod.first, .pod = pod.second, .version = {}});
     if (!answer && answer.error().code == Code::kNotFound) continue;  // it has gone, its DEL has not come yet
-    Status done = answer ? WriteTo(devices, ids, *answer) : Status(tl::make_unexpected(answer.error()));
+    Status done = answer ? WriteTo(devices, ids, *answer, now) : Status(tl::make_unexpected(answer.error()));
     if (written && !done) written = std::move(done);
   }
   return written;

@@ -30,14 +30,15 @@ class LibraryFilesTest : public ::testing::Test {
   }
   Status Write() { return WriteBy(files); }
   Status WriteBy(LibraryFiles& writer) {
-    return writer.Write(view, [this](const inspect::LibsQuestion& question) -> Result<inspect::LibsAnswer> {
+    const auto ask = [this](const inspect::LibsQuestion& question) -> Result<inspect::LibsAnswer> {
       ++asked;
       if (question.pod == fails) return Fail(why, "no look into the pod");
       inspect::LibsAnswer answer;
       answer.settings = {{"NCCL_IB_HCA", question.pod_namespace + "/" + question.pod, "why"}};
       answer.pod.ports = ports;
       return answer;
-    });
+    };
+    return writer.Write(view, ask, now);
   }
   // "": there is none.
   static std::string Conf(const std::string& folder, const char* name = "/nccl.conf") {
@@ -50,6 +51,7 @@ class LibraryFilesTest : public ::testing::Test {
   engine::NodeView view;
   std::vector<libs::Port> ports;
   int asked = 0;
+  Deadline now{};
   std::string fails;
   Code why = Code::kPermission;
 };
@@ -120,10 +122,11 @@ TEST_F(LibraryFilesTest, APodThatHasGoneIsNoError) {
 TEST_F(LibraryFilesTest, APodThatCameWhileTheOneBeforeWasAskedForGetsNothingOfIt) {
   const std::string a = Prepared("vf0");
   Attach(1, "train-0", "vf0");
-  ASSERT_TRUE(files.Write(view, [&](const inspect::LibsQuestion&) {
+  const auto ask = [&](const inspect::LibsQuestion&) {
     Prepared("vf0");
     return inspect::LibsAnswer();
-  }));
+  };
+  ASSERT_TRUE(files.Write(view, ask, now));
   EXPECT_TRUE(std::filesystem::is_empty(a));
 }
 
@@ -177,6 +180,28 @@ TEST_F(LibraryFilesTest, GidsThatComeLateAreAddedAndNoneIsWrittenAnew) {
   EXPECT_EQ(asked, before) << "it has all";
 }
 
+TEST_F(LibraryFilesTest, GidsThatNeverComeAreLookedForLessAndLess) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  Prepared("vf0");
+  ports = {{.rdma = "mlx5_2", .own_gids = {"::ffff:10.0.0.5"}}};
+  Attach(1, "train-0", "vf0");
+  const Deadline began = now;
+  const auto asked_until = [&](Clock::duration end) {
+    const int before = asked;
+    for (; now < began + end; now += seconds(30)) EXPECT_TRUE(Write());
+    return asked - before;
+  };
+  EXPECT_EQ(asked_until(minutes(1)), 2) << "at first by each call";
+  EXPECT_EQ(asked_until(minutes(16)), 4) << "after 1, 2, 4 and 8 minutes";
+  EXPECT_EQ(asked_until(minutes(76)), 6) << "then every ten minutes";
+  ports[0].gids = {{3, "::ffff:10.0.0.5", "RoCE v2"}};
+  EXPECT_EQ(asked_until(minutes(86)), 1) << "they have come";
+  EXPECT_EQ(asked_until(minutes(200)), 0);
+  view.attachments[0].attachment.id = 2;
+  EXPECT_EQ(asked_until(minutes(201)), 1) << "other attachments are asked for at once";
+}
+
 TEST_F(LibraryFilesTest, EachDeviceOfOneAllocationHasThem) {
   EXPECT_EQ(files.Prepare({"vf0", "vf1"}).value_or(""), folder.path() + "/libs/vf0");
   Attach(1, "train-0", "vf0");
@@ -192,7 +217,7 @@ TEST_F(LibraryFilesTest, AfterARestartThePodsThatRunGetThemAgain) {
   ASSERT_TRUE(Write());
   std::filesystem::remove(a + "/nccl.conf");
   LibraryFiles anew(folder.path() + "/libs");
-  ASSERT_TRUE(anew.Write(view, [](const inspect::LibsQuestion&) { return inspect::LibsAnswer(); }));
+  ASSERT_TRUE(anew.Write(view, [](const inspect::LibsQuestion&) { return inspect::LibsAnswer(); }, now));
   EXPECT_TRUE(std::filesystem::exists(a + "/nccl.conf"));
 }
 
