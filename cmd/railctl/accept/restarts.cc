@@ -136,13 +136,15 @@ void CheckRestarts(const Stage& stage, uint32_t seconds, std::ostream& err, Book
     if (const std::string since = Since(before[i], *stage.nodes()[i]); !since.empty())
       Append(happened, "; ", since);
   }
+  std::vector<Book::Found> found;
   for (size_t i = 0; i < attempts.size(); ++i) {
     Attempt& attempt = attempts[i];
     if (happened.empty() && attempt.verdict() == kPass)
       attempt = NotMeasured("no raild has seen anything restart; " + attempt.seen());
     attempt.set_control(happened);
-    book.Add(running[i].check, Between(*running[i].from, *running[i].to, std::move(attempt)));
+    found.push_back({running[i].check, Between(*running[i].from, *running[i].to, std::move(attempt))});
   }
+  book.AddTogether(std::move(found));
 }
 
 }  // namespace rail::accept
