@@ -31,7 +31,7 @@ def begun(resident: Kube) -> Iterator[Kube]:
 
 def agents(kube: Kube) -> dict[str, list[str]]:
     """Of each tenant: the pods that its nodes have."""
-    return {space: sorted(pod["metadata"]["name"] for pod in kube.items("-n", space, "pods")) for space in SPACES}
+    return {space: sorted(pod["metadata"]["name"] for pod in kube.items("-n", space, "pods", "-l", f"{MARK}=agent")) for space in SPACES}
 
 
 def made(kube: Kube) -> list[str]:

@@ -142,9 +142,9 @@ TEST(PodObjects, AskForTheNetworksAndTheirDevicesOnTheNodeAlone) {
   EXPECT_EQ(pod["spec"]["volumes"][0]["secret"]["secretName"], "certificates-1234");
 }
 
-TEST(PodObjects, OwnerHasNoPodsAndGoesByItself) {
+TEST(PodObjects, OwnerGoesByItself) {
   const json job = JobObject({"railcni:1", ""}, std::chrono::seconds(180));
-  EXPECT_EQ(job["spec"]["parallelism"], 0);
+  EXPECT_EQ(job["spec"]["template"]["metadata"]["labels"], json({{"railcni.io/accept", "run"}}));
   EXPECT_EQ(job["spec"]["activeDeadlineSeconds"], 180);
   EXPECT_EQ(job["spec"]["ttlSecondsAfterFinished"], 0);
   EXPECT_FALSE(job["spec"]["template"]["spec"]["containers"][0].contains("imagePullPolicy"));

@@ -43,8 +43,13 @@ std::string PodsPath(const std::string& space) {
   return "/api/v1/namespaces/" + space + "/pods";
 }
 
-std::string AgentsPath(const std::string& space) {
+// All of them, or those with an agent.
+std::string OursPath(const std::string& space) {
   return PodsPath(space) + "?labelSelector=railcni.io%2Faccept";  // kMark
+}
+
+std::string AgentsPath(const std::string& space) {
+  return OursPath(space) + "%3Dagent";
 }
 
 Result<json> Create(Client& client, const std::string& path, const json& object) {
@@ -65,7 +70,7 @@ Status DeleteJob(Client& client, const std::string& space) {
 
 Status WaitUntilGone(Client& client, const std::string& space) {
   std::string left;
-  const auto gone = kubernetes::WaitForObjects(client, AgentsPath(space), After(kGone),
+  const auto gone = kubernetes::WaitForObjects(client, OursPath(space), After(kGone),
                                                [&](const Objects& pods) -> Result<bool> {
                                                  left = Join(pods, ", ", &Objects::value_type::first);
                                                  return pods.empty();

@@ -99,18 +99,27 @@ std::string Why(const json& state) {
 
 json JobObject(const Image& image, std::chrono::seconds lifetime) {
   json container = Container(image);
-  container["command"] = {"/usr/bin/railctl", "version", "--client"};
-  return {
-      {"apiVersion", "batch/v1"},
-      {"kind", "Job"},
-      {"metadata", {{"name", kJob}, {"labels", {{kMark, "run"}}}}},
-      {"spec",
-       {{"parallelism", 0},
-        {"backoffLimit", 0},
-        {"activeDeadlineSeconds", lifetime.count()},
-        {"ttlSecondsAfterFinished", 0},
-        {"template",
-         {{"spec", {{"restartPolicy", "Never"}, {"containers", json::array({std::move(container)})}}}}}}}};
+  container.update({{"command", {"sleep", "infinity"}},
+                    {"securityContext",
+                     {{"runAsUser", 65534},
+                      {"readOnlyRootFilesystem", true},
+                      {"allowPrivilegeEscalation", false},
+                      {"capabilities", {{"drop", {"ALL"}}}}}}});
+  const json pod = {{"metadata", {{"labels", {{kMark, "run"}}}}},
+                    {"spec",
+                     {{"restartPolicy", "Never"},
+                      {"automountServiceAccountToken", false},
+                      {"enableServiceLinks", false},
+                      {"terminationGracePeriodSeconds", 0},
+                      {"containers", json::array({std::move(container)})}}}};
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata", {{"name", kJob}, {"labels", {{kMark, "run"}}}}},
+          {"spec",
+           {{"backoffLimit", 0},
+            {"activeDeadlineSeconds", lifetime.count()},
+            {"ttlSecondsAfterFinished", 0},
+            {"template", pod}}}};
 }
 
 json LifetimePatch(std::chrono::seconds lifetime) {

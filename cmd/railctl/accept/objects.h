@@ -1,4 +1,5 @@
-// The objects of a run in Kubernetes. In the namespace of each tenant a Job without pods owns all else, so that its end is the end of all.
+// The objects of a run in Kubernetes. In the namespace of each tenant a Job whose pod only waits owns all else, so that its end is the
+// end of all.
 //
 // Use:      const json job = JobObject(look);   ... its uid ...   SecretObject(uid, certificates), PodObject(uid, "gpu-1", look)
 // Threads:  pure functions
@@ -17,8 +18,9 @@ namespace rail::accept {
 
 // Of the namespaces of manifests/accept, one a tenant.
 constexpr const char* kSpaces[kTenants] = {"railcni-accept-a", "railcni-accept-b"};
-constexpr const char* kMark = "railcni.io/accept";  // the label of each pod
-constexpr const char* kJob = "run";                 // the name of the Job
+constexpr const char* kMark =
+    "railcni.io/accept";             // the label of all: "agent", or "run" of the Job and its pod
+constexpr const char* kJob = "run";  // the name of the Job
 constexpr int kAgentPort = 9500;
 
 // As the pod has it in which railctl runs.
