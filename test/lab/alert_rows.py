@@ -23,6 +23,7 @@ import cause_rows_pod as of_pod
 import cause_rows_switch as switch
 from api_server import ApiServer
 from causes import Stage
+from clock import Clock
 from frames import udp_frame
 from railcni_lab import daemons, frontend, kernel, matrix, pods, vty
 from railcni_lab.fabric import METRICS
@@ -276,22 +277,14 @@ def label_changes_while_vswitchd_hangs(stage: Theatre) -> Iterator[None]:
 
 @contextmanager
 def api_server_away(stage: Theatre) -> Iterator[None]:
-    """For as long as n2's raild believes: its clock is libfaketime's."""
-    fake = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-    assert fake is not None, "libfaketime is not there: deploy/deps.sh test installs it"
-    folder = stage.world.lab.folder / "clock"
-    folder.mkdir(exist_ok=True)
-    offset, wrapper = folder / "offset", folder / "raild"
-    offset.write_text("+0\n")
-    wrapper.write_text(f"#!/bin/sh\nexport LD_PRELOAD={fake} FAKETIME_TIMESTAMP_FILE={offset} FAKETIME_NO_CACHE=1\n"
-                       f"exec {stage.world.lab.binaries}/raild\n")
-    wrapper.chmod(0o755)
+    """For as long as n2's raild believes: its clock jumps."""
+    clock = Clock(stage.world.lab.folder / "clock", stage.world.lab.binaries)
     stage.api.go_away()
-    restarted(stage.world.lab, stage.n2, wrapper)
+    restarted(stage.world.lab, stage.n2, clock.raild)
     try:
         key = "railcni_tenants_stale_seconds"
         eventually("the list does not follow", lambda: stage.world.metrics(stage.n2)[key], lambda seconds: 0 < seconds < 300, 30)
-        offset.write_text("+620s\n")
+        clock.set("+620s")
         yield
     finally:
         stage.api.come_back()

@@ -199,8 +199,8 @@ def masks(stage: Stage) -> Iterator[None]:
     """A leaf that lets forged sources through: each differs from a known address by another bit."""
     world, a1, a2 = stage.world, stage.port("a1"), stage.port("a2")
     known = int(ipaddress.ip_address(a2.ipv6))
-    frames = [udp_frame(world.leaf_mac(stage.node, 0), world.bridge_mac(stage.node, 0), str(ipaddress.IPv6Address(known ^ 1 << bit)),
-                        a1.ipv6, b"masks") for bit in range(100)]
+    macs = world.leaf_mac(stage.node, 0), world.bridge_mac(stage.node, 0)
+    frames = [udp_frame(*macs, str(ipaddress.IPv6Address(known ^ 1 << bit)), a1.ipv6, b"masks") for bit in range(100)]
     send_frames_on(world.lab.leaf(0).namespace, stage.node.name, frames)
     try:
         yield

@@ -10,11 +10,12 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from clock import Clock
 from conftest import lab_of_its_own
 from railcni_lab import daemons, fabric, kernel, pods, vty
 from railcni_lab.layout import Lab, LabError, Node, Shape, bridge
@@ -194,26 +195,19 @@ def test_raild_upgraded(world: World, node: Node, fault, tmp_path: Path) -> None
 
 
 @pytest.fixture
-def clock(world: World, node: Node, tmp_path: Path) -> Iterator[Callable[[str], int]]:
-    """raild with a time of day of its own, which the function sets off ("+1d"); its steady clock is the kernel's."""
-    fake = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-    assert fake is not None, "libfaketime is not there: deploy/deps.sh test installs it"
-    offset, wrapper = tmp_path / "offset", tmp_path / "raild"
-    offset.write_text("+0\n")
-    wrapper.write_text("#!/bin/sh\n"
-                       f"export LD_PRELOAD={fake} FAKETIME_TIMESTAMP_FILE={offset} FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1\n"
-                       f"exec {world.lab.binaries}/raild\n")
-    wrapper.chmod(0o755)
+def clock(world: World, node: Node, tmp_path: Path) -> Iterator[Clock]:
+    """raild with a time of day of its own, which is set by days ("+1d")."""
+    its = Clock(tmp_path, world.lab.binaries, steady=True)
 
     def end() -> None:
         kill(node, "raild", how=signal.SIGTERM)
 
     end()
-    daemons.start_raild(world.lab, node, wrapper)
+    daemons.start_raild(world.lab, node, its.raild)
     daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), 30)
-    yield lambda text: offset.write_text(f"{text}\n")
+    yield its
     end()
-    days = int(offset.read_text().strip().removesuffix("d"))
+    days = int(its.offset.removesuffix("d"))
     date = time.strftime("%Y-%m-%d", time.gmtime(time.time() + days * 86400))
     last = (node.log_dir / "raild.log").read_text().splitlines()[-1]
     assert last.startswith(date), f"raild's clock did not jump: its last word is of {last[:10]}, not of {date}"
@@ -221,13 +215,13 @@ def clock(world: World, node: Node, tmp_path: Path) -> Iterator[Callable[[str], 
     daemons.wait_until("raild answers", lambda: daemons.raild_answers(node), 30)
 
 
-def test_clock_jumps(node: Node, fault, clock: Callable[[str], int]) -> None:  # noqa: ANN001
+def test_clock_jumps(node: Node, fault, clock: Clock) -> None:  # noqa: ANN001
     """A day on, two days back: nothing is lost, and what is removed meanwhile is repaired by its event as ever."""
     mgmt = f"unix:{node.ovs_dir}/{bridge(0)}.mgmt"
     for text in ("+1d", "-1d"):
         with fault(f"the clock jumps to {text}, all rules of remotes are removed", lossless=True) as f:
             before = count(node)
-            clock(text)
+            clock.set(text)
             kernel.run(["ovs-ofctl", "-O", "OpenFlow15", "del-flows", mgmt, f"cookie=0x{OURS:x}05000000/0xffffffffff000000"])
             f.over()
             eventually("repaired by the event, not by the audit", lambda: count(node), lambda n: n == before, 10)

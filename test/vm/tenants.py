@@ -159,8 +159,8 @@ def node_config(lab: Lab, node: Node, tenants: list[str]) -> dict[str, object]:
     return fabric.node_config(lab, node) | {"tenancy": tenancy}
 
 
-def build(devices: int, count: int) -> Site:
-    """`count` tenants, whom the leaf knows; none has a pod yet."""
+def build(devices: int, count: int, railds: dict[str, Path] | None = None) -> Site:
+    """`count` tenants, whom the leaf knows; none has a pod yet. `railds`: node -> another program than the lab's."""
     time.sleep(max(0.0, OVS_COUNTS_PROCESSORS_AFTER - time.monotonic()))
     lab = Lab("vm", Lab.from_environment().binaries)
     shape = Shape(nodes=2, rails=1, spines=0, devices=devices, datapath="system")
@@ -179,7 +179,7 @@ def build(devices: int, count: int) -> Site:
         write_json(node.config_file, node_config(lab, node, tenants))
         daemons.start_ovs(node, "system")
         daemons.start_frr(node, bmp=True)
-        daemons.start_raild(lab, node)
+        daemons.start_raild(lab, node, (railds or {}).get(node.name))
     for node in lab.nodes():
         fabric.wait_for_bridges(node, 1)
     site = Site(lab, host, tenants)
