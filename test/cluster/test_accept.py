@@ -19,6 +19,7 @@ from readme import commands, manifests, run
 README = REPOSITORY / "manifests/accept/README.md"
 HOME, SPACES = "railcni-accept", ("railcni-accept-a", "railcni-accept-b")
 MARK = "railcni.io/accept"
+LONG = ("--only", "restart", "--restarts", "90")  # seconds that a run takes at least, so that its middle can be met
 # A userspace datapath offloads nothing, and the lab has no RDMA.
 NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.write-bandwidth", "speed.write-latency"}
 
@@ -30,7 +31,7 @@ def begun(resident: Kube) -> Iterator[Kube]:
 
 
 def agents(kube: Kube) -> dict[str, list[str]]:
-    """Of each tenant: the pods that its nodes have."""
+    """Of each tenant: the pods that its nodes have, by the names of these."""
     return {space: sorted(pod["metadata"]["name"] for pod in kube.items("-n", space, "pods", "-l", f"{MARK}=agent")) for space in SPACES}
 
 
@@ -40,15 +41,19 @@ def made(kube: Kube) -> list[str]:
             for thing in kube.items("-n", space, kind) if MARK in thing["metadata"].get("labels", {})]
 
 
-def nothing_stays(kube: Kube, cost: Cost, seconds: int = 60) -> None:
+def nothing_stays(kube: Kube, cost: Cost, seconds: int = 180) -> None:
     eventually("nothing of the run is left in Kubernetes", lambda: made(kube), lambda left: not left, seconds)
     cost.nothing_left(kube)
+
+
+def uids(kube: Kube) -> set[str]:
+    return {pod["metadata"]["uid"] for space in SPACES for pod in kube.items("-n", space, "pods")}
 
 
 def begin(kube: Kube, *words: str) -> None:
     """Another run; `words`: in place of --quick."""
     kube.ctl("-n", HOME, "delete", "job", "accept", "--ignore-not-found", "--wait=true")
-    eventually("its pod is gone", lambda: kube.items("-n", HOME, "pods"), lambda pods: not pods, 60)
+    eventually("its pod is gone", lambda: kube.items("-n", HOME, "pods"), lambda pods: not pods, 300)
     folder = manifests(kube) / "accept"
     job = (README.parent / "job.yaml").read_text()
     (folder / "job.yaml").write_text(job.replace('"--quick"', ", ".join(f'"{word}"' for word in words or ("--quick",))))
@@ -61,7 +66,10 @@ def driver(kube: Kube) -> dict[str, Any]:
 
 
 def is_under_way(kube: Kube) -> bool:
-    return "pods" in said(kube) and all(len(names) == 2 for names in agents(kube).values())
+    """Every node has a pod of each tenant, and its agent serves."""
+    pods = [pod for space in SPACES for pod in kube.items("-n", space, "pods", "-l", f"{MARK}=agent")]
+    ready = [pod for pod in pods if any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", []))]
+    return len(ready) == len(pods) == 4
 
 
 def said(kube: Kube) -> str:
@@ -104,30 +112,30 @@ def test_by_the_readme_a_run_proves_what_it_can_and_leaves_nothing(begun: Kube, 
 
 
 def test_a_job_that_is_deleted_in_the_middle_takes_its_pods_away(begun: Kube, cost: Cost) -> None:
-    begin(begun)
-    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
+    begin(begun, *LONG)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 180)
     begun.ctl("-n", HOME, "delete", "job", "accept", "--wait=true", seconds=150)
-    eventually("its pod has ended", lambda: begun.items("-n", HOME, "pods"), lambda pods: not pods, 150)
+    eventually("its pod has ended", lambda: begun.items("-n", HOME, "pods"), lambda pods: not pods, 300)
     assert agents(begun) == dict.fromkeys(SPACES, []), "the pod ends after what it has made"
     nothing_stays(begun, cost)
 
 
 def test_what_a_killed_run_has_left_the_next_one_takes_away(begun: Kube, cost: Cost) -> None:
-    begin(begun)
-    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
-    before = {pod["metadata"]["uid"] for space in SPACES for pod in begun.items("-n", space, "pods")}
+    begin(begun, *LONG)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 180)
+    before = uids(begun)
+    assert len(before) == 6, "two agents of each tenant, and what owns them"
     kill(begun)
     assert made(begun), "a killed process takes nothing away"
     begin(begun, "--only", "configuration")
-    eventually("the next run has pods of its own", lambda: is_under_way(begun), bool, 120)
-    assert not before & {pod["metadata"]["uid"] for space in SPACES for pod in begun.items("-n", space, "pods")}
+    eventually("what was left is gone, long before the end of its lifetime", lambda: before & uids(begun), lambda left: not left, 120)
     assert ended(begun) in (0, 3)
     nothing_stays(begun, cost)
 
 
 def test_what_nobody_takes_away_goes_at_the_end_of_its_lifetime(begun: Kube, cost: Cost) -> None:
-    begin(begun)
-    eventually("the run is under way", lambda: is_under_way(begun), bool, 90)
+    begin(begun, *LONG)
+    eventually("the run is under way", lambda: is_under_way(begun), bool, 180)
     kill(begun)
     left = made(begun)
     assert {line.split()[1] for line in left} == {"jobs", "pods", "secrets"}
