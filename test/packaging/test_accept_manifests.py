@@ -26,7 +26,9 @@ def test_the_job_reads_nodes_and_networks_and_changes_its_own_namespaces_alone()
         assert rules("Role", space) == [("jobs", (), {"create"}), ("jobs", ("run",), {"patch", "delete"}), ("jobs/finalizers", ("run",), {"update"}),
                                         ("pods", (), {"create", "list", "watch"}), ("secrets", (), {"create"})]
     bindings: list[dict[str, Any]] = [found for found in OBJECTS if found["kind"].endswith("Binding")]
-    assert len(bindings) == 4
+    assert sorted((found["kind"], found["metadata"].get("namespace"), found["roleRef"]["name"]) for found in bindings if "namespace" in found["metadata"]) \
+        == [("RoleBinding", space, "accept") for space in sorted({"railcni-accept", *SPACES})]
+    assert [found["roleRef"]["name"] for found in bindings if found["kind"] == "ClusterRoleBinding"] == ["railcni-accept"]
     assert all(found["subjects"] == [{"kind": "ServiceAccount", "name": "accept", "namespace": "railcni-accept"}] for found in bindings)
 
 
