@@ -114,6 +114,13 @@ class Following {
 
 }  // namespace
 
+const json& FindCondition(const json& object, const std::string& type) {
+  static const json kNone;
+  for (const json& condition : At(object, {"status", "conditions"}))
+    if (TextAt(condition, {"type"}) == type) return condition;
+  return kNone;
+}
+
 Result<std::vector<json>> ListObjects(Client& client, const std::string& path, Deadline until) {
   std::vector<json> all;
   std::string next;

@@ -17,6 +17,9 @@
 
 namespace rail::kubernetes {
 
+// The entry of status.conditions; null: it has none of the type.
+const nlohmann::json& FindCondition(const nlohmann::json& object, const std::string& type);
+
 // In pages, as a cluster may have thousands. `path`: without a query. Errors: those of AskFor.
 Result<std::vector<nlohmann::json>> ListObjects(Client& client, const std::string& path, Deadline until);
 

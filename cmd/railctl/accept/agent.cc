@@ -12,6 +12,7 @@
 #include "cmd/railctl/accept/describe.h"
 #include "cmd/railctl/accept/echo.h"
 #include "cmd/railctl/accept/frames.h"
+#include "cmd/railctl/accept/keeper.h"
 #include "cmd/railctl/accept/program.h"
 #include "cmd/railctl/accept/relay.h"
 #include "lib/base/socket_file.h"
@@ -195,11 +196,7 @@ grpc::ServerUnaryReactor* Agent::RunPerftest(grpc::CallbackServerContext* /*cont
 
 Result<int> ServeAgent(const AgentOptions& options, std::ostream& out) {
   constexpr std::string_view kUnix = "unix:";
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGTERM);
-  ::sigaddset(&stop, SIGINT);
-  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // and in each thread that starts from here on
+  const sigset_t stop = BlockSignals();  // and in each thread that starts from here on
 
   std::optional<SocketFile> file;
   std::string where = InBrackets(options.listen);

@@ -10,12 +10,14 @@
 #include "lib/base/parse.h"
 #include "lib/base/strict_json.h"
 #include "lib/base/text.h"
+#include "lib/kubernetes/objects.h"
 #include "lib/kubernetes/resource_api.h"
 
 namespace rail::accept {
 namespace {
 
 using kubernetes::At;
+using kubernetes::FindCondition;
 using kubernetes::TextAt;
 using nlohmann::json;
 
@@ -40,15 +42,9 @@ bool InDefault(const Network& network) {
   return network.name.starts_with("default/");
 }
 
-bool IsReady(const json& node) {
-  return std::ranges::any_of(At(node, {"status", "conditions"}), [](const json& condition) {
-    return TextAt(condition, {"type"}) == "Ready" && TextAt(condition, {"status"}) == "True";
-  });
-}
-
 // Why the node cannot take the pods; "": it can.
 std::string ReasonAgainst(const json& node, const std::map<std::string, size_t>& needed) {
-  if (!IsReady(node)) return "it is not Ready";
+  if (TextAt(FindCondition(node, "Ready"), {"status"}) != "True") return "it is not Ready";
   if (At(node, {"spec", "unschedulable"}) == json(true)) return "it is cordoned";
   for (const auto& [resource, devices] : needed) {
     const auto has = Number<size_t>(TextAt(node, {"status", "allocatable", resource.c_str()})).value_or(0);

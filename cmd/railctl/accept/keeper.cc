@@ -11,27 +11,20 @@
 #include "lib/base/thread.h"
 
 namespace rail::accept {
-namespace {
 
-sigset_t EndSignals() {
+sigset_t BlockSignals() {
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
-  return signals;
-}
-
-}  // namespace
-
-void BlockSignals() {
-  const sigset_t signals = EndSignals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
 }
 
 Result<std::unique_ptr<Keeper>> Keeper::Start(std::chrono::milliseconds every, std::function<void()> renew,
                                               std::function<void()> take_away) {
   std::unique_ptr<Keeper> keeper(new Keeper());
-  const sigset_t signals = EndSignals();
+  const sigset_t signals = BlockSignals();
   keeper->signals_.Reset(::signalfd(-1, &signals, SFD_CLOEXEC));
   if (!keeper->signals_ || !keeper->end_) return FailErrno(errno, "wait for signals");
   RAIL_ASSIGN(keeper->thread_,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -17,8 +18,8 @@
 
 namespace rail::accept {
 
-// SIGTERM and SIGINT, in the calling thread and those that it starts: a keeper hears of them.
-void BlockSignals();
+// SIGTERM and SIGINT, in the calling thread and those that it starts: who waits for them hears of them. May be repeated.
+sigset_t BlockSignals();
 
 class Keeper {
  public:

@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/text.h"
+#include "lib/kubernetes/objects.h"
 #include "lib/kubernetes/resource_api.h"
 
 namespace rail::accept {
 namespace {
 
 using kubernetes::At;
+using kubernetes::FindCondition;
 using kubernetes::TextAt;
 using nlohmann::json;
 
@@ -79,14 +81,8 @@ json Affinity(const std::string& node) {
        {{"requiredDuringSchedulingIgnoredDuringExecution", {{"nodeSelectorTerms", json::array({term})}}}}}};
 }
 
-const json* ConditionOf(const json& pod, const char* type) {
-  for (const json& condition : At(pod, {"status", "conditions"}))
-    if (TextAt(condition, {"type"}) == type) return &condition;
-  return nullptr;
-}
-
-bool IsTrue(const json* condition) {
-  return condition != nullptr && TextAt(*condition, {"status"}) == "True";
+bool IsTrue(const json& condition) {
+  return TextAt(condition, {"status"}) == "True";
 }
 
 std::string Why(const json& state) {
@@ -161,7 +157,7 @@ json PodObject(const Owner& owner, const Image& image, const std::string& node,
 
 std::string Missing(const json& pod) {
   const json& status = At(pod, {"status"});
-  if (IsTrue(ConditionOf(pod, "Ready"))) return "";
+  if (IsTrue(FindCondition(pod, "Ready"))) return "";
   if (HasFailed(pod)) {
     for (const json& container : At(status, {"containerStatuses"})) {
       const std::string why = Why(At(container, {"state", "terminated"}));
@@ -169,8 +165,8 @@ std::string Missing(const json& pod) {
     }
     return "it has failed: " + Why(status);
   }
-  const json* const scheduled = ConditionOf(pod, "PodScheduled");
-  if (!IsTrue(scheduled)) return "no node: " + (scheduled == nullptr ? "not looked at yet" : Why(*scheduled));
+  const json& scheduled = FindCondition(pod, "PodScheduled");
+  if (!IsTrue(scheduled)) return "no node: " + (scheduled.is_null() ? "not looked at yet" : Why(scheduled));
   for (const json& container : At(status, {"containerStatuses"})) {
     const std::string why = Why(At(container, {"state", "waiting"}));
     if (!why.empty()) return why;

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "cmd/railctl/accept/echo_pair.h"
 #include "cmd/railctl/accept/partners.h"
+#include "cmd/railctl/accept/rounds.h"
 #include "cmd/railctl/accept/verbs.h"
 #include "lib/base/text.h"
 
@@ -53,17 +54,16 @@ std::string Since(const Before& before, const Node& node) {
   return parts.empty() ? "" : node.name + ": failed for a while: " + parts;
 }
 
-// Of each interface one pair, so that its program is alone on it.
-Ports Matching(const Ports& all) {
-  std::set<const Port*> taken;
-  Ports chosen;
-  for (const auto& [from, to] : all) {
-    if (taken.contains(from) || taken.contains(to)) continue;
-    taken.insert(from);
-    taken.insert(to);
-    chosen.emplace_back(from, to);
+// Those of the first rounds of every tenant and rail: one round has an interface once, two leave none out. So a pod of a large fabric has no
+// more to do than one of a small one.
+Ports PairsOf(const Stage& stage, size_t most_rounds) {
+  Ports pairs;
+  for (const auto& circle : Circles(stage.ports())) {
+    const auto rounds = Rounds(circle.size());
+    for (size_t i = 0; i < std::min(most_rounds, rounds.size()); ++i)
+      for (const Pair& pair : rounds[i]) pairs.emplace_back(circle[pair.a], circle[pair.b]);
   }
-  return chosen;
+  return pairs;
 }
 
 Attempt Silence(const Port& from, const Port& to, uint32_t seconds) {
@@ -102,7 +102,6 @@ struct Running {
 };
 
 std::vector<Running> Begin(const Stage& stage, uint32_t seconds, const Book& book) {
-  const Ports all = Mates(stage);
   std::vector<Running> running;
   const auto add = [&](const char* check, const Ports& pairs, auto measure) {
     if (!book.Wants(check)) return;
@@ -111,8 +110,8 @@ std::vector<Running> Begin(const Stage& stage, uint32_t seconds, const Book& boo
                            return measure(*from, *to, seconds);
                          })});
   };
-  add(kSilence, all, &Silence);
-  add(kQueuePairs, Matching(all), &QueuePair);
+  add(kSilence, PairsOf(stage, 2), &Silence);
+  add(kQueuePairs, PairsOf(stage, 1), &QueuePair);  // a program is alone on its interface
   return running;
 }
 

@@ -44,7 +44,7 @@ Status CheckTlsFiles(const config::Api& api) {
   }
   RAIL_ASSIGN_AS(const std::string certificates, ReadWhole(api.cert_file), "the certificate");
   RAIL_ASSIGN_AS(const std::string private_key, ReadWhole(api.key_file), "the key");
-  RAIL_ASSIGN_AS(const std::string client_ca, ReadWhole(api.client_ca_file), "the clients\' authority");
+  RAIL_ASSIGN_AS(const std::string client_ca, ReadWhole(api.client_ca_file), "the clients' authority");
   RAIL_ASSIGN(const Owned<X509> certificate, FirstCertificate(certificates, api.cert_file));
   RAIL_TRY(FirstCertificate(client_ca, api.client_ca_file));
   const Owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(Memory(private_key).get(), nullptr, nullptr, nullptr));
