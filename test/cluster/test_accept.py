@@ -20,6 +20,7 @@ README = REPOSITORY / "manifests/accept/README.md"
 HOME, SPACES = "railcni-accept", ("railcni-accept-a", "railcni-accept-b")
 MARK = "railcni.io/accept"
 LONG = ("--only", "restart", "--restarts", "90")  # seconds that a run takes at least, so that its middle can be met
+LIFETIME = 180  # seconds, from the start or the last renewal on: kLifetime of kubernetes_pods.cc
 # A userspace datapath offloads nothing, and the lab has no RDMA.
 NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.write-bandwidth", "speed.write-latency"}
 
@@ -136,12 +137,15 @@ def test_what_a_killed_run_has_left_the_next_one_takes_away(begun: Kube, cost: C
 def test_what_nobody_takes_away_goes_at_the_end_of_its_lifetime(begun: Kube, cost: Cost) -> None:
     begin(begun, *LONG)
     eventually("the run is under way", lambda: is_under_way(begun), bool, 180)
+    for space in SPACES:
+        eventually("its life is prolonged", lambda space=space: begun.items("-n", space, "jobs"),
+                   lambda jobs: jobs[0]["spec"]["activeDeadlineSeconds"] > LIFETIME, 100)
     kill(begun)
     left = made(begun)
     assert {line.split()[1] for line in left} == {"jobs", "pods", "secrets"}
     for space in SPACES:
         [owner] = begun.items("-n", space, "jobs")
-        assert 0 < owner["spec"]["activeDeadlineSeconds"] <= 300, "as its last renewal says"
+        assert LIFETIME < owner["spec"]["activeDeadlineSeconds"] <= 300, "as its last renewal says"
         begun.ctl("-n", space, "patch", "job", "run", "--type=merge", "-p", '{"spec": {"activeDeadlineSeconds": 1}}')  # its time is over
     cost.lost = f"{len(left)} objects left by SIGKILL"
     nothing_stays(begun, cost)
