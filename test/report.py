@@ -3,7 +3,7 @@
 
 usage: report.py FOLDER --name TIER --status N   counts one tier's tests: prints "PASSED FAILED SKIPPED"; names what failed and what
                                                  was skipped on stderr. N = exit status of the tier's command; 124 and 137 mean that
-                                                 its time was up
+                                                 its time was up. --append FILE: what failed, also at the end of FILE
        report.py FOLDER --slowest N              the N tests below FOLDER that took longest, a line each: seconds, tier, test
        report.py FOLDER --cases FILE             the cases of FILE (test/cases.yaml) with how their tests below FOLDER ended
 """
@@ -83,6 +83,7 @@ def main() -> int:
     counts = not {"--slowest", "--cases"} & set(sys.argv)
     parser.add_argument("--name", required=counts)
     parser.add_argument("--status", type=int, required=counts)
+    parser.add_argument("--append", type=Path)
     options = parser.parse_args()
     if options.cases is not None:
         print("\n".join(told_cases(options.folder, options.cases)))
@@ -116,6 +117,9 @@ def main() -> int:
         passed += 1  # a tier that is one command
     for name in failed:
         print(f"   FAILED  {name}", file=sys.stderr)
+    if options.append is not None:
+        with options.append.open("a") as file:
+            file.writelines(f"{options.name}: {name}\n" for name in failed)
     for reason, names in skipped.items():
         print(f"   skipped {names[0] if len(names) == 1 else f'{len(names)} tests'}: {reason}", file=sys.stderr)
     print(passed, len(failed), sum(map(len, skipped.values())))

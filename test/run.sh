@@ -173,6 +173,7 @@ export RAILCNI_TIERS="${tiers[*]}"
 
 mkdir -p "$reports"
 for tier in prepare "${tiers[@]}"; do "${root[@]}" rm -rf "${reports:?}/$tier" "$reports/$tier.log"; done
+rm -f "$reports/failed.txt"
 
 say() { printf '%s\n' "$*"; }
 seconds() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
@@ -195,7 +196,7 @@ percent() {  # percent BUSY IDLE: since those ticks
 passed=0 failed=0 skipped=0
 count() { passed=$((passed + $1)); failed=$((failed + $2)); skipped=$((skipped + $3)); }
 result_of() {  # result_of TIER STATUS: "passed failed skipped" from the reports, failed tests' names on stderr
-  /usr/bin/python3 -B test/report.py "$reports/$1" --status "$2" --name "$1"
+  /usr/bin/python3 -B test/report.py "$reports/$1" --status "$2" --name "$1" --append "$reports/failed.txt"
 }
 
 say "== prepare: packages, the release build, what guests and cluster are made of (log: build/reports/prepare.log)"
@@ -263,6 +264,11 @@ say "" && say "== time: $(IFS=,; say "${took[*]}" | sed 's/,/, /g'); in all $(se
 /usr/bin/python3 -B test/report.py "$reports" --slowest 20
 /usr/bin/python3 -B test/report.py "$reports" --cases test/cases.yaml >"$reports/cases.txt"
 say ""
+# Once more, where who has the end of the output alone finds it.
+if [ -s "$reports/failed.txt" ]; then
+  say "== failed:"
+  sed 's/^/   /' "$reports/failed.txt"
+fi
 line="$passed passed, $failed failed"
 [ "$skipped" = 0 ] || line+=", $skipped skipped"
 say "$line"

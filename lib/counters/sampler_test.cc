@@ -5,12 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "lib/netlink/testing/scratch.h"
 
 namespace rail::counters {
 namespace {
+
+// The kernel sends nothing by itself: no neighbour solicitation is among what is counted.
+constexpr const char* kQuiet =
+    "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 && ";
 
 engine::NodeView WithAPod() {
   engine::NodeView view;
@@ -53,11 +58,11 @@ TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
   const netns::Netns node = netns::testing::MakeScratch();
   const netns::Netns pod = netns::testing::MakeScratch();
   ASSERT_TRUE(netns::testing::Shell(
-      node,
-      "ip link add p0 type veth peer name leaf && ip link set p0 up && ip link set leaf up && "
-      "ip link add rep0 type veth peer name vf0 && ip link set rep0 up && ip link set vf0 up && "
-      "ip address add 10.9.0.1/24 dev vf0 && "
-      "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vf0"));
+      node, std::string(kQuiet) +
+                "ip link add p0 type veth peer name leaf && ip link set p0 up && ip link set leaf up && "
+                "ip link add rep0 type veth peer name vf0 && ip link set rep0 up && ip link set vf0 up && "
+                "ip address add 10.9.0.1/24 dev vf0 && "
+                "ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev vf0"));
   const config::NodeConfig config = OneRail();
   engine::ViewPublisher views;
   views.Publish(WithAPod());
@@ -96,7 +101,8 @@ TEST(SamplerTest, CountsWhatPodAndUplinkSend) {
 
 TEST(SamplerTest, SlowTicksPublishOnceASecondThoughOneIsEarly) {
   const netns::Netns node = netns::testing::MakeScratch();
-  ASSERT_TRUE(netns::testing::Shell(node, "ip link add p0 type veth peer name leaf && ip link set p0 up"));
+  ASSERT_TRUE(netns::testing::Shell(
+      node, std::string(kQuiet) + "ip link add p0 type veth peer name leaf && ip link set p0 up"));
   config::NodeConfig config = OneRail();
   config.bursts.every_ms = 1000;
   engine::ViewPublisher views;
@@ -133,7 +139,8 @@ TEST(SamplerTest, AnUplinkThatIsMadeAnewIsReadAgain) {
 // Without bursts nobody reads for nobody: who asks is told of a fresh reading, and for some seconds there is one each second.
 TEST(SamplerTest, WithoutBurstsWhoAsksWakesTheThread) {
   const netns::Netns node = netns::testing::MakeScratch();
-  ASSERT_TRUE(netns::testing::Shell(node, "ip link add p0 type veth peer name leaf && ip link set p0 up"));
+  ASSERT_TRUE(netns::testing::Shell(
+      node, std::string(kQuiet) + "ip link add p0 type veth peer name leaf && ip link set p0 up"));
   config::NodeConfig config = OneRail();
   config.bursts = {};
   engine::ViewPublisher views;

@@ -118,7 +118,7 @@ def pods_of_a_failed_test_go(request: pytest.FixtureRequest) -> Iterator[None]:
     kube = request.config.stash.get(KUBE, None)
     if kube is None or not request.node.stash.get(FAILED, False):
         return
-    resident = {(space, name) for name, space, _ in PODS}
+    resident = {(space, name) for name, space, _ in PODS} | {("team-a", "trainer")}
     try:
         kube.ctl("delete", "deployment", "-n", "tenant-d", "--all", "--wait=false")
         for pod in kube.items("pods", "-A"):

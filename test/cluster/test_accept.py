@@ -27,6 +27,7 @@ NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.wr
 
 @pytest.fixture(scope="module")
 def begun(resident: Kube) -> Iterator[Kube]:
+    resident.wait_ready("team-a", "trainer", seconds=240)  # of the README's first pod; one that begins beside a run is a change to it
     yield resident
     resident.ctl("delete", "-k", str(manifests(resident) / "accept"), "--ignore-not-found", seconds=180)
 

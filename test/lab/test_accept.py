@@ -211,6 +211,9 @@ def test_a_wrong_cable_is_found(request: pytest.FixtureRequest, tmp_path: Path, 
     shape = Shape(nodes=3, rails=2, spines=1, devices=1, swaps=[("n2", 0, 1)])
     with lab_of_its_own(request.config, "aw", shape, {f"a{n}": (f"n{n}", "tenant-a") for n in (1, 2, 3)}) as world, \
             stage(world, tmp_path, ["a1", "a2", "a3"]) as accept:
+        for node in world.lab.nodes():
+            eventually(f"{node.name} has heard its leaves", lambda node=node: world.railctl(node, "get", "rails")["rails"],
+                       lambda rails: all(rail.get("leaf", {}).get("name") for rail in rails), 60)
         found = accept.verdicts("--only", "configuration")[1]["configuration.cabling"]
         assert found["verdict"] == "FAIL"
         assert {(a["from"], a["rail"]) for a in found["attempts"] if a["verdict"] == "FAIL" and a["rail"]} == {("n2", "rail0"), ("n2", "rail1")}
