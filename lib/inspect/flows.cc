@@ -125,7 +125,9 @@ Result<v1::ListFlowsResponse> ReadFlows(const std::vector<const AttachmentView*>
     }
     if (!attachment.representor.empty()) by_port[attachment.representor] = &megaflows[i];
   }
+  Masks in_hardware;
   const Status read = EachMegaflow(config, connections, connections.CallDeadline(), [&](Megaflow&& flow) {
+    if (flow.place == v1::Megaflow::HARDWARE) in_hardware.Add(flow);
     if (const auto from = by_port.find(flow.in_port); from != by_port.end())
       from->second->Keep(v1::Megaflow::FROM_POD, flow);
     for (const std::string& output : flow.outputs) {
@@ -138,6 +140,8 @@ Result<v1::ListFlowsResponse> ReadFlows(const std::vector<const AttachmentView*>
     response.set_datapath_problem(ValidUtf8(read.error().message));
     return response;
   }
+  response.set_masks_in_hardware(static_cast<uint32_t>(in_hardware.Count()));
+  response.set_most_masks(kMostMasks);
   Datapath datapath{.kernel = config.ovs.datapath == "system"};
   if (const auto db = connections.Ovsdb()) {
     const auto told = (*db)->OtherConfig(connections.CallDeadline());

@@ -254,6 +254,25 @@ TEST_F(Attached, FlowsAreItsRulesAndTheMegaflowsFromAndToIt) {
   EXPECT_THAT(mine.megaflows(1).why_not(), HasSubstr("userspace datapath"));
 }
 
+TEST_F(Attached, MasksInHardwareAreCountedForTheWholeNodeWhateverIsAskedFor) {
+  const std::string taken = ", packets:5, bytes:2, used:never, offloaded:yes, dp:tc, actions:up0\n";
+  const std::string left = ", packets:5, bytes:2, used:never, dp:tc, actions:up0\n";
+  megaflows = "in_port(rep0),eth_type(0x0800),ipv4(src=10.0.0.1)" + taken +
+              "in_port(rep9),eth_type(0x0800),ipv4(src=10.0.0.2)" + taken +  // the same bits
+              "in_port(rep9),eth_type(0x0800),ipv4(src=10.0.0.0/255.0.0.0)" + taken +
+              "in_port(rep9),eth_type(0x86dd),ipv6(src=fd52::1)" + taken +
+              "in_port(rep0),eth_type(0x0800),ipv4(dst=10.0.0.1)" + left +
+              "in_port(rep0),eth_type(0x0806), packets:1, bytes:2, used:never, dp:ovs, actions:up0\n";
+  for (const FlowsPage& page : {FlowsPage{}, FlowsPage{.after = 900}}) {
+    const auto flows = inspector->ListFlows({.pod = "p1"}, page);
+    ASSERT_TRUE(flows) << flows.error().message;
+    EXPECT_EQ(flows->masks_in_hardware(), 3U);
+    EXPECT_EQ(flows->most_masks(), kMostMasks);
+  }
+  vswitchd_down = true;
+  EXPECT_EQ(inspector->ListFlows({}, {})->masks_in_hardware(), 0U);
+}
+
 TEST_F(Attached, FlowsComeInPagesAndAPageKeepsOnlyWhatIsItsOwn) {
   engine::NodeView view = *views().Current();
   const engine::AttachmentView first = view.attachments.at(0);

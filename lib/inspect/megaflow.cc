@@ -122,6 +122,12 @@ std::map<std::string, size_t> Masks::Counts() const {
   return counts;
 }
 
+size_t Masks::Count() const {
+  size_t count = 0;
+  for (const auto& [family, masks] : of_) count += masks.size();
+  return count;
+}
+
 std::pair<std::string, size_t> Masks::Most(const std::string& family) const {
   std::map<std::string, size_t> of_port;
   if (const auto masks = of_.find(family); masks != of_.end()) {

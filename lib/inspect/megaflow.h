@@ -38,11 +38,15 @@ const char* FamilyOf(const Megaflow& flow);
 // packet up by every such mask, one after another.
 std::string MaskOf(const Megaflow& flow);
 
+// As many masks are common; a datapath with more makes packets slow.
+inline constexpr size_t kMostMasks = 32;
+
 // Masks of a datapath, by family, each with the ports from which its flows come.
 class Masks {
  public:
   void Add(const Megaflow& flow) { of_[FamilyOf(flow)][MaskOf(flow)].insert(flow.in_port); }
   std::map<std::string, size_t> Counts() const;  // by family
+  size_t Count() const;                          // of all families
   // The port that has flows of the most masks of a family, and of how many; "": none.
   std::pair<std::string, size_t> Most(const std::string& family) const;
 

@@ -76,6 +76,7 @@ TEST(Masks, AreTheBitsThatFlowsLookAt) {
   masks.Add(FlowOf("rep0", "in_port(rep0),eth_type(0x0806)"));
   EXPECT_THAT(masks.Counts(),
               ::testing::ElementsAre(std::pair("ipv4", 2U), std::pair("ipv6", 1U), std::pair("other", 1U)));
+  EXPECT_EQ(masks.Count(), 4U);
   EXPECT_EQ(masks.Most("ipv4"), (std::pair<std::string, size_t>("rep1", 2)));
 }
 

@@ -15,6 +15,7 @@ from railcni_lab.layout import write_json
 from world import World, eventually
 
 SOON = 20
+HEAD = ("check", "sabotage", "verdict", "what it says")  # of the table of tests that it can fail
 
 
 class Stage:
@@ -54,9 +55,9 @@ class Stage:
         return subprocess.run([str(self.world.lab.binaries / "railctl"), "accept", "--stage", str(self.file), *report, *words],
                               capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, "NO_COLOR": "1"})
 
-    def while_restarting(self, seconds: int, happens: Callable[[], None]) -> tuple[int, dict[str, dict[str, Any]]]:
+    def while_restarting(self, seconds: int, happens: Callable[[], None], only: str = "restart") -> tuple[int, dict[str, dict[str, Any]]]:
         """As verdicts(), of the group restart: what happens once its time has begun."""
-        words = ["--stage", str(self.file), "--only", "restart", "--restarts", str(seconds), "-o", "json"]
+        words = ["--stage", str(self.file), "--only", only, "--restarts", str(seconds), "-o", "json"]
         with subprocess.Popen([str(self.world.lab.binaries / "railctl"), "accept", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:
             assert run.stderr is not None
@@ -84,3 +85,22 @@ def stage(world: World, folder: Path, names: list[str]) -> Iterator[Stage]:
     finally:
         for name in list(made.agents):
             made.stop(name)
+
+
+@contextmanager
+def on_switch(world: World, node_name: str, flow: str, rail: int = 0) -> Iterator[None]:
+    """A flow of somebody else, above all of ours."""
+    node, cookie = world.lab.find_node(node_name), "0xbad"
+    world.run_on_switch(node, rail, "add-flow", f"cookie={cookie},table=0,priority=60000,{flow}")
+    try:
+        yield
+    finally:
+        world.run_on_switch(node, rail, "del-flows", f"cookie={cookie}/-1")
+
+
+def keep_foreign_flows(world: World) -> None:
+    """raild leaves flows of others where they are."""
+    for node in world.lab.nodes():
+        config = json.loads(node.config_file.read_text())
+        config["ovs"]["remove_foreign_flows"] = False
+        write_json(node.config_file, config)

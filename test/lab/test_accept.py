@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from acceptance_stage import Stage, stage
+from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from conftest import lab_of_its_own
 from frames import mac_bytes, packed
 from railcni_lab import daemons, kernel, vty
@@ -26,17 +26,13 @@ from wire import Wire
 from world import Port, World, eventually, settle
 
 PODS = {f"{tenant}{number}": (f"n{number}", f"tenant-{tenant}") for tenant in "ab" for number in (1, 2, 3, 4)}
-NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.write-bandwidth", "speed.write-latency"}
-HEAD = ("check", "sabotage", "verdict", "what it says")
+NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "offload.masks", "speed.write-bandwidth", "speed.write-latency"}
 
 
 @pytest.fixture(scope="module")
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     with lab_of_its_own(request.config, "ac", Shape(nodes=4, rails=2, spines=1, devices=2, units=2), PODS) as world:
-        for node in world.lab.nodes():
-            config = json.loads(node.config_file.read_text())
-            config["ovs"]["remove_foreign_flows"] = False
-            write_json(node.config_file, config)
+        keep_foreign_flows(world)
         settle(world)
         yield world
 
@@ -79,21 +75,6 @@ def test_a_healthy_lab_passes_and_says_what_it_cannot_measure(accept: Stage, tab
 
 
 # What breaks the lab, so that a check fails
-
-
-def on_switch(world: World, node_name: str, flow: str, rail: int = 0) -> AbstractContextManager[None]:
-    """A flow of somebody else, above all of ours."""
-    node = world.lab.find_node(node_name)
-    cookie = "0xbad"
-
-    @contextmanager
-    def sabotage() -> Iterator[None]:
-        world.run_on_switch(node, rail, "add-flow", f"cookie={cookie},table=0,priority=60000,{flow}")
-        try:
-            yield
-        finally:
-            world.run_on_switch(node, rail, "del-flows", f"cookie={cookie}/-1")
-    return sabotage()
 
 
 def deliver(target: Port) -> str:
@@ -313,7 +294,7 @@ def test_a_run_that_was_killed_is_resumed(accept: Stage, tmp_path: Path) -> None
     one = tmp_path / "one.json"
     assert accept.run("--only", "offload.one-megaflow", json_file=one).returncode == 0
     assert accept.run("--only", "offload", "--resume", json_file=one).returncode == 3
-    assert {c["id"] for c in json.loads(one.read_text())["checks"]} == {"offload.ready", "offload.hardware", "offload.one-megaflow"}, \
+    assert {c["id"] for c in json.loads(one.read_text())["checks"]} == {"offload.ready", "offload.hardware", "offload.one-megaflow", "offload.masks"}, \
         "one check of a group is not the group"
     accept.write()
     whole = {c["id"]: c for c in json.loads(report.read_text())["checks"]}

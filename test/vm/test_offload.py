@@ -1,24 +1,29 @@
-"""Open vSwitch's kernel datapath with hw-offload=true: everything between pods is tc's, nothing is left to Open vSwitch."""
+"""Open vSwitch's kernel datapath with hw-offload=true: everything between pods is tc's, nothing is left to Open vSwitch. `railctl accept` then
+has a stand-in of an eSwitch (railcni_vm/railcni_eswitch.c), which says of tc's flows that it has taken them."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from frames import udp_frame
 from railcni_lab import kernel, matrix, pods
 from railcni_lab.layout import Node
 from switched import Megaflow, lab_of, on_pod_path, row_of
 from tables import Tables
-from test_masks import ATTACKS, MOST, Scene
-from world import World, eventually, send_frames
+from test_masks import ATTACKS, MOST, Scene, mask_of
+from world import World, eventually, send_frames, send_frames_on
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "versions"))
 import seen
@@ -128,3 +133,113 @@ def pairs_through(world: World, node: Node) -> list[tuple[str, str]]:
     return [(source.addresses(0)[family], target.addresses(0)[family]) for family in FAMILIES
             for source in everybody for target in everybody if source.name != target.name and
             (source.node == node.name or (target.node == node.name and source.tenant == target.tenant))]
+
+
+# `railctl accept`, with a stand-in of an eSwitch
+
+TAKES = Path("/sys/module/railcni_eswitch/parameters/takes")
+OFFLOAD = ["offload.ready", "offload.hardware", "offload.one-megaflow", "offload.masks"]
+MOST_MASKS = 32  # kMostMasks of lib/inspect/megaflow.h
+SET_UP = {"max-idle": "60000", "min-revalidate-pps": "0"}  # as the doctor wants it
+
+
+@contextmanager
+def parameter(file: Path, value: str) -> Iterator[None]:
+    before = file.read_text().strip()
+    file.write_text(value)
+    try:
+        yield
+    finally:
+        file.write_text(before)
+
+
+@pytest.fixture(scope="module")
+def accept(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """From here on the eSwitch takes flows."""
+    keep_foreign_flows(world)
+    for node in world.lab.nodes():
+        world.vsctl(node, "set", "Open_vSwitch", ".", *(f"other_config:{key}={value}" for key, value in SET_UP.items()))
+    with parameter(TAKES, "Y"), stage(world, tmp_path_factory.mktemp("accept"), ["a1", "a2", "b1", "b2"]) as made:
+        yield made
+
+
+@pytest.fixture
+def flows_anew(world: World, accept: Stage) -> Stage:
+    """No megaflow of another test is left."""
+    for node in world.lab.nodes():
+        world.appctl(node, "revalidator/purge")
+    return accept
+
+
+def in_hardware(world: World, node: Node) -> list[str]:
+    """Matches of megaflows that Open vSwitch itself says are offloaded."""
+    text = world.appctl(node, "dpctl/dump-flows", "-m", "--names")
+    return [re.sub(r"^ufid:\S+,? ?", "", line).partition(", packets:")[0] for line in text.splitlines() if "offloaded:yes" in line]
+
+
+def test_accept_passes_where_flows_are_in_hardware(world: World, flows_anew: Stage, tables: Tables) -> None:
+    status, checks = flows_anew.verdicts("--only", "offload")
+    assert {name: check["verdict"] for name, check in checks.items()} == dict.fromkeys(OFFLOAD, "PASS"), checks
+    assert status == 0
+    masks = {a["from"]: a["value"] for a in checks["offload.masks"]["attempts"]}
+    assert set(masks) == {"n1", "n2"} and all(0 < count <= MOST_MASKS for count in masks.values()), masks
+    for name in OFFLOAD:
+        tables.row("accept", HEAD, (name, "none", "PASS", checks[name]["why"]))
+    for node in world.lab.nodes():
+        def counted(node: Node = node) -> tuple[int, int]:
+            said = world.railctl(node, "get", "flows")
+            return said["masksInHardware"], len({mask_of(match) for match in in_hardware(world, node)})
+
+        eventually("raild counts what Open vSwitch has", counted, lambda both: both[0] == both[1] > 0, 60)
+
+
+@contextmanager
+def set_up(world: World, node_name: str, key: str, value: str, then: str) -> Iterator[None]:
+    node = world.lab.find_node(node_name)
+    world.vsctl(node, "set", "Open_vSwitch", ".", f"other_config:{key}={value}")
+    try:
+        yield
+    finally:
+        world.vsctl(node, "set", "Open_vSwitch", ".", f"other_config:{key}={then}")
+
+
+@contextmanager
+def many_masks(world: World, node_name: str) -> Iterator[None]:
+    """A leaf that lets forged sources through: each differs from a known address by another bit."""
+    node, a1, a2 = world.lab.find_node(node_name), world.port("a1"), world.port("a2")
+    known = int(ipaddress.ip_address(a2.ipv6))
+    macs = world.leaf_mac(node, 0), world.bridge_mac(node, 0)
+    frames = [udp_frame(*macs, str(ipaddress.IPv6Address(known ^ 1 << bit)), a1.ipv6, b"masks") for bit in range(100)]
+    send_frames_on(world.lab.leaf(0).namespace, node_name, frames)
+    eventually("their flows are in hardware", lambda: len({mask_of(m) for m in in_hardware(world, node)}), lambda n: n > MOST_MASKS, 60)
+    try:
+        yield
+    finally:
+        world.appctl(node, "revalidator/purge")
+
+
+def rewritten(world: World) -> AbstractContextManager[None]:
+    """A flow of others writes the DSCP of what comes for a2: tc can do it, this eSwitch cannot."""
+    a2 = world.port("a2")
+    return on_switch(world, "n2", f"ip,nw_dst={a2.ipv4},actions=mod_nw_tos:32,mod_dl_dst:{a2.mac},output:{a2.ofport}")
+
+
+SABOTAGES: dict[str, tuple[str, Callable[[World], AbstractContextManager[None]], str, set[str]]] = {
+    "n1 is not set up to offload": ("offload.ready", lambda w: set_up(w, "n1", "hw-offload", "false", "true"), "hw-offload-off", set()),
+    "an action that the eSwitch cannot do": ("offload.hardware", rewritten, "not in hardware", set()),
+    "an eSwitch that takes nothing": ("offload.hardware", lambda _: parameter(TAKES, "N"), "not in hardware", {"offload.masks"}),
+    "a leaf makes many masks": ("offload.masks", lambda w: many_masks(w, "n1"), "masks in the eSwitch", set()),
+}
+
+
+@pytest.mark.parametrize("what", SABOTAGES)
+def test_accept_fails_by_name(world: World, flows_anew: Stage, what: str, tables: Tables) -> None:
+    name, begin, says, not_measured = SABOTAGES[what]
+    with begin(world):
+        status, checks = flows_anew.verdicts("--only", "offload")
+    assert status == 1
+    assert {check: found["verdict"] for check, found in checks.items()} == \
+        dict.fromkeys(OFFLOAD, "PASS") | {name: "FAIL"} | dict.fromkeys(not_measured, "COULD_NOT_MEASURE"), checks
+    assert says in checks[name]["why"]
+    tables.row("accept", HEAD, (name, what, "FAIL", checks[name]["why"]))
+    assert all("no flow of" in a["seen"] for check in not_measured for a in checks[check]["attempts"]), "why it could not be measured"

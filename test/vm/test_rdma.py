@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from acceptance_stage import Stage, stage
+from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from doctor import named
 from frames import ROCE_PORT, packed
 from railcni_lab import daemons, kernel, matrix, pods
@@ -292,17 +292,12 @@ def test_accept_proves_by_verbs_that_tenants_are_apart(accept: Stage) -> None:
 def test_accept_fails_where_verbs_of_another_tenant_arrive(world: World, accept: Stage) -> None:
     """Flows of others lead from a1 to b1 and back."""
     accept.write(["a1", "a3", "b1", "b3"])
-    node, a1, b1 = world.lab.find_node("n1"), world.port("a1"), world.port("b1")
-    config = json.loads(node.config_file.read_text())
-    config["ovs"]["remove_foreign_flows"] = False
-    node.config_file.write_text(json.dumps(config))
-    for source, target in ((a1, b1), (b1, a1)):
-        world.run_on_switch(node, 0, "add-flow", f"cookie=0xbad,table=0,priority=60000,ip,nw_src={source.ipv4},nw_dst={target.ipv4},"
-                                                 f"actions=mod_dl_dst:{target.mac},output:{target.ofport}")
-    try:
+    a1, b1 = world.port("a1"), world.port("b1")
+    keep_foreign_flows(world)
+    there, back = (on_switch(world, "n1", f"ip,nw_src={source.ipv4},nw_dst={target.ipv4},actions=mod_dl_dst:{target.mac},output:{target.ofport}")
+                   for source, target in ((a1, b1), (b1, a1)))
+    with there, back:
         status, checks = accept.verdicts("--only", "isolation.verbs", seconds=900)
-    finally:
-        world.run_on_switch(node, 0, "del-flows", "cookie=0xbad/-1")
     assert status == 1
     assert len(checks["isolation.verbs"]["attempts"]) == 4
     failed = {(a["from"], a["to"]) for a in checks["isolation.verbs"]["attempts"] if a["verdict"] == "FAIL"}
@@ -325,3 +320,53 @@ def test_accept_names_the_slow_one(world: World, accept: Stage) -> None:
     slow = {frozenset((a["from"], a["to"])) for a in reach["attempts"] if a["verdict"] == "FAIL"}
     assert slow == {frozenset(("tenant-a/a2", f"tenant-a/{other}")) for other in ("a1", "a3", "a4")}
     assert "n2" in reach["why"] and "n1" not in reach["why"], reach["why"]
+
+
+WINDOW = 15  # seconds: the two ends meet, and RC has tried again for the last time
+QUEUE_PAIRS = "restart.queue-pairs"
+
+
+def sent_by_verbs(world: World, name: str, counter: str) -> int:
+    [found] = json.loads(kernel.run([*in_pod(world, name), "rdma", "-j", "statistic", "show", "link", f"rxe-{name}/1"]))
+    return int(found[counter])
+
+
+def restart_under_load(world: World) -> None:
+    """raild of n2, while both tenants' queue pairs send."""
+    before = {name: sent_by_verbs(world, name, "sent_pkts") for name in ("a1", "b1")}
+    eventually("queue pairs send", lambda: min(sent_by_verbs(world, name, "sent_pkts") - sent for name, sent in before.items()),
+               lambda more: more > 20, PATIENCE)
+    daemons.restart_raild(world.lab, world.lab.find_node("n2"))
+
+
+def test_accept_finds_no_queue_pair_lost_while_a_daemon_restarts(world: World, accept: Stage) -> None:
+    accept.write(["a1", "a2", "b1", "b2"])
+    status, checks = accept.while_restarting(WINDOW, lambda: restart_under_load(world), QUEUE_PAIRS)
+    assert set(checks) == {QUEUE_PAIRS}
+    assert (status, checks[QUEUE_PAIRS]["verdict"]) == (0, "PASS"), checks
+    assert {frozenset((a["from"], a["to"])) for a in checks[QUEUE_PAIRS]["attempts"]} == {frozenset((f"tenant-{t}/{t}1", f"tenant-{t}/{t}2")) for t in "ab"}
+    assert {a["control"] for a in checks[QUEUE_PAIRS]["attempts"]} == {"raild of n2 was started"}
+
+
+def test_accept_names_the_pair_whose_queue_pair_is_lost(world: World, accept: Stage, tables: Tables) -> None:
+    """While raild restarts, netem drops all that a1 sends, until one end has tried again for the last time. The other tenant's queue pair lives."""
+    def given_up() -> int:
+        return sum(sent_by_verbs(world, name, "retry_exceeded_err") for name in ("a1", "a2"))
+
+    def restart_and_lose() -> None:
+        restart_under_load(world)
+        before, loss = given_up(), ["dev", "net1", "root", "netem", "loss", "100%"]
+        kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "add", *loss])
+        try:
+            eventually("one end gives up", given_up, lambda now: now > before, PATIENCE)
+        finally:
+            kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "del", *loss])
+
+    accept.write(["a1", "a2", "b1", "b2"])
+    status, checks = accept.while_restarting(WINDOW, restart_and_lose, QUEUE_PAIRS)
+    found = checks[QUEUE_PAIRS]
+    assert (status, found["verdict"]) == (1, "FAIL"), checks
+    verdicts = {frozenset((a["from"], a["to"])): a["verdict"] for a in found["attempts"]}
+    assert verdicts == {frozenset(("tenant-a/a1", "tenant-a/a2")): "FAIL", frozenset(("tenant-b/b1", "tenant-b/b2")): "PASS"}
+    assert "tenant-a/a1" in found["why"] and "the queue pair was lost" in found["why"]
+    tables.row("accept", HEAD, (QUEUE_PAIRS, "all that a1 sends is lost", "FAIL", found["why"]))

@@ -27,6 +27,7 @@ constexpr CheckKind kChecks[] = {
     {"offload.ready", "Each node is set up so that its NICs can carry flows", "ClusterMAX"},
     {"offload.hardware", "At load, flows of pods are in the NIC", "ClusterMAX"},
     {"offload.one-megaflow", "All connections of a pair of pods share one megaflow each way", "ClusterMAX"},
+    {"offload.masks", "At load, a NIC looks packets up by few masks", "ClusterMAX"},
     {"speed.reach", "Every pair of pods of a tenant loses nothing, and is as near as the others of the rail",
      "ClusterMAX NET01"},
     {"speed.mtu", "Packets as large as the rail's MTU pass with DF", "ClusterMAX"},

@@ -42,6 +42,7 @@ std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts) {
           {"isolation", "a pod against one of another tenant", size.scenes, 0.4},
           {"qos", "marks sent and read", 2 * size.interfaces, 0.1},
           {"offload", "flows of a pod under load", size.interfaces, 0.5},
+          {"offload", "masks of a node under load", size.nodes, 0.5},
           {"speed", "rounds of echo", rounds, 0.5},
           {"speed", "packets of the rail's MTU", size.interfaces, 0.1},
           {"speed", "rounds of ib_write_bw", rounds, program},

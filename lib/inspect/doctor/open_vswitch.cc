@@ -13,7 +13,6 @@ constexpr uint64_t kGoodMaxIdle = 60000;
 constexpr uint64_t kLongMaxIdle = 300000;
 constexpr uint64_t kDefaultMaxRevalidator = 500;  // ms
 constexpr size_t kManyDropping = 1000;            // of one pod
-constexpr size_t kManyMasks = 32;                 // of a family
 
 class OpenVswitch : Examiner {
  public:
@@ -45,7 +44,7 @@ class OpenVswitch : Examiner {
            "ask who runs the pod, or delete it: nothing of this is traffic that anybody has allowed");
     }
     for (const auto& [family, count] : facts_.masks.Counts()) {
-      if (count <= kManyMasks) continue;
+      if (count <= kMostMasks) continue;
       const auto [port, of_port] = facts_.masks.Most(family);
       Find(Severity::kWarning, "masks-many", NameOfPod(port),
            fmt::format("{} masks of {}; flows from {} have {} of them", count, family, port, of_port),

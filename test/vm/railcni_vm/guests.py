@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from . import kernel as kernels
 from .kernel import Kernel
-from .modules import NETDEVSIM, RXE, Module
+from .modules import ESWITCH, NETDEVSIM, RXE, Module
 
 STABLE, NEWEST = "bookworm-backports", "trixie-backports"
 IGB = ["-device", "pcie-root-port,id=port1", "-netdev", "user,id=net1,restrict=on", "-device", "igb,bus=port1,netdev=net1"]
@@ -38,7 +38,7 @@ class Guest:
 
 
 GUESTS = {
-    "offload": Guest(STABLE, OFFLOAD),
+    "offload": Guest(STABLE, OFFLOAD, built=(ESWITCH,)),
     # rdma_rxe in network namespaces came after linux 6.12.
     "rdma": Guest(NEWEST, (*OFFLOAD, "sch_netem", "rdma_rxe", "ib_uverbs", "rdma_ucm")),
     "leaves": Guest(STABLE, ("veth", "vrf", "8021q", "vxlan", "bridge", "dummy")),

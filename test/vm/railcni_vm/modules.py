@@ -1,5 +1,5 @@
-"""Kernel modules that Debian's kernels do not have as the guests need them, built from Debian's kernel sources: netdevsim, and rdma_rxe with
-one counter more. What is added is in the .c files of this folder, which the module's own source includes."""
+"""Kernel modules that Debian's kernels do not have as the guests need them. netdevsim, and rdma_rxe with one counter more, are built from
+Debian's kernel sources; what is added is in the .c files of this folder, which the module's own source includes. railcni_eswitch is ours alone."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Edit:
 @dataclass(frozen=True)
 class Module:
     name: str
-    source: str  # its folder in the kernel's sources
+    source: str  # its folder in the kernel's sources; "": it is none of the kernel's
     config: str
     files: tuple[str, ...]  # of this folder
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...] = ()
 
     def __call__(self, suite: str, again: bool = False) -> Path:
         """The module for the suite's cached kernel. Errors: Unavailable."""
@@ -43,9 +43,13 @@ class Module:
         series, headers = ".".join(version.split(".")[:2]), f"linux-headers-{version}"
         parts = [d for d in depends(suite, headers) if d.startswith(("linux-headers-", "linux-kbuild-"))]
         tools = folder / "tools"
-        unpack(suite, [headers, *parts, f"linux-source-{series}"], tools)
-        archive, source = tools / f"usr/src/linux-source-{series}.tar.xz", f"linux-source-{series}/{self.source}"
-        self.run(["tar", "-xJf", str(archive), "-C", str(tools), source])
+        source = f"linux-source-{series}/{self.source}"
+        unpack(suite, [headers, *parts, *([f"linux-source-{series}"] if self.source else [])], tools)
+        if self.source:
+            self.run(["tar", "-xJf", str(tools / f"usr/src/linux-source-{series}.tar.xz"), "-C", str(tools), source])
+        else:
+            (tools / source).mkdir()
+            (tools / source / "Makefile").write_text(f"obj-$({self.config}) := {self.name}.o\n")
         self.extend(tools / source)
         build = tools / "usr/src" / headers
         # The makefile names its other half by the path of an installed package; vmlinux serves type information (BTF), for
@@ -87,3 +91,6 @@ RXE = Module("rdma_rxe", "drivers/infiniband/sw/rxe", "CONFIG_RDMA_RXE", ("rxe_c
     Edit("rxe_hw_counters.c", '#include "rxe_hw_counters.h"\n', '#include "rxe_cnps.c"\n'),
     Edit("rxe_hw_counters.c", '"rdma_recvs",\n', '\t[RXE_CNT_CNPS].name = "np_cnp_sent",\n'),
     Edit("rxe_hw_counters.c", "\treturn ARRAY_SIZE(rxe_counter_descs);\n", "\tstats->value[RXE_CNT_CNPS] = railcni_cnps_sent();\n", in_front=True)))
+
+# veth has no eSwitch, and netdevsim's takes no flows.
+ESWITCH = Module("railcni_eswitch", "", "CONFIG_RAILCNI_ESWITCH", ("railcni_eswitch.c",))
