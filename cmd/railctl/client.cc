@@ -5,15 +5,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/socket.h"
-#include "lib/base/whole_file.h"
 #include "lib/config/raild_service.h"
 
 namespace rail::railctl {
 namespace {
 
-constexpr uint32_t kPage = 10000;         // remotes per call
-constexpr uint32_t kFlowsPage = 32;       // attachments: each call makes raild read all flows
-constexpr int kLargestAnswer = 64 << 20;  // bytes
+constexpr uint32_t kPage = 10000;    // remotes per call
+constexpr uint32_t kFlowsPage = 32;  // attachments: each call makes raild read all flows
 
 // All pages, as one answer.
 template <class Request, class Response>
@@ -33,28 +31,14 @@ Result<Response> AskPages(Client& client,
 
 }  // namespace
 
-Status Client::ConnectTcp() {
-  grpc::SslCredentialsOptions tls;
-  for (const auto& [path, text] :
-       {std::pair(&flags_.ca_file, &tls.pem_root_certs), std::pair(&flags_.cert_file, &tls.pem_cert_chain),
-        std::pair(&flags_.key_file, &tls.pem_private_key)}) {
-    RAIL_ASSIGN(*text, ReadWhole(*path));
-    if (text->empty()) return Fail(Code::kInvalid, *path + " is empty");
-  }
-  Use(flags_.server, grpc::SslCredentials(tls));
-  return {};
-}
-
-void Client::Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kLargestAnswer);
-  channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
-  node_ = v1::Node::NewStub(channel_);
-}
-
 // Connects to the socket without gRPC first: gRPC would retry without saying why it cannot connect.
 Status Client::Connect() {
-  if (!flags_.server.empty()) return ConnectTcp();
+  if (!flags_.server.empty()) {
+    RAIL_ASSIGN(const rpc::Tls tls, rpc::ReadTls({flags_.ca_file, flags_.cert_file, flags_.key_file}));
+    RAIL_ASSIGN(channel_, rpc::Connect(flags_.server, tls));
+    node_ = v1::Node::NewStub(channel_);
+    return {};
+  }
   const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
   if (!probe) {
     const Error& error = probe.error();
@@ -64,7 +48,8 @@ Status Client::Connect() {
     if (error.code == Code::kInvalid) advice.clear();
     return Fail(error.code, "cannot " + error.message + advice);
   }
-  Use("unix:" + flags_.socket, grpc::InsecureChannelCredentials());
+  RAIL_ASSIGN(channel_, rpc::Connect("unix:" + flags_.socket));
+  node_ = v1::Node::NewStub(channel_);
   return {};
 }
 

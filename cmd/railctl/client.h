@@ -8,13 +8,13 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <type_traits>
 
 #include "cmd/railctl/flags.h"
 #include "lib/base/error.h"
+#include "lib/rpc/channel.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::railctl {
@@ -39,7 +39,7 @@ class Client {
                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                        const Request& request) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kAnswerTime);
+    rpc::SetPatience(context, kAnswerTime);
     Response response;
     RAIL_TRY(ToStatus((stub.*method)(&context, request, &response)));
     return response;
@@ -58,10 +58,7 @@ class Client {
   Result<v1::ListFlowsResponse> ListFlows(const v1::AttachmentSelector& selector);
 
  private:
-  static constexpr auto kAnswerTime = std::chrono::seconds(10);
-
-  Status ConnectTcp();
-  void Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+  static constexpr rpc::Milliseconds kAnswerTime{10'000};
 
   const Flags& flags_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -25,7 +25,6 @@ MAY_TELL_THE_TIME = {
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/ports.cc": "writes when a burst began as text",
     "cmd/railctl/top_screen.cc": "writes when counters were read as text",
-    "cmd/railctl/client.h": "gRPC's own deadline of a call is a time of day",
     "lib/counters/sampler.cc": "when a burst began, for people; lengths and rates go by the steady clock",
     "lib/base/clock.h": "UnixMs itself",
     "lib/engine/attach/tenant_move.cc": "the record's leaving_ms, which outlives raild",
