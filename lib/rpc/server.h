@@ -21,6 +21,9 @@ struct Limits {
 };
 
 grpc::StatusCode StatusCodeOf(Code code);
+inline grpc::Status ToGrpc(const Error& error) {
+  return {StatusCodeOf(error.code), error.message};
+}
 
 // Of any way in.
 void Limit(grpc::ServerBuilder& builder, const Limits& limits);

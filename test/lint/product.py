@@ -22,6 +22,8 @@ MAY_TELL_THE_TIME = {
     "cmd/raild/workers/claim_offers.cc": "since when a device is as healthy as it is, for people",
     "cmd/raild/metrics/page.cc": "the moment from which both ends of an age are counted, and which the page does not show",
     "cmd/raild/api/service.cc": "gRPC's own deadline for its end is a time of day",
+    "cmd/railfabric/overview.cc": "since when a node is away, and when causes are looked at again, for people",
+    "cmd/railfabric/service.cc": "gRPC's own deadline for its end is a time of day",
     "cmd/railctl/main.cc": "how old an attachment is, for people",
     "cmd/railctl/ports.cc": "writes when a burst began as text",
     "cmd/railctl/top_screen.cc": "writes when counters were read as text",

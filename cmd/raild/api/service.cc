@@ -183,7 +183,7 @@ class Service final : public v1::Node::CallbackService {
 
   template <class Response>
   static grpc::Status Take(Response& response, Result<Response> found) {
-    if (!found) return {rpc::StatusCodeOf(found.error().code), found.error().message};
+    if (!found) return rpc::ToGrpc(found.error());
     response = std::move(*found);
     return grpc::Status::OK;
   }
