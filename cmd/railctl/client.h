@@ -1,4 +1,4 @@
-// Asks raild, over its socket or over TCP, with a deadline for each call and a sentence for each failure.
+// Asks raild or railfabric, over a socket or over TCP, with a deadline for each call and a sentence for each failure.
 //
 // Use:      Client client(flags);  RAIL_TRY(client.Connect());
 //           RAIL_TRY(client.Ask(&v1::Node::Stub::ListRails, request, response));
@@ -48,7 +48,8 @@ class Client {
   Status ToStatus(const grpc::Status& status) const;
   // Why a watch has ended with `status`.
   tl::unexpected<Error> Ended(const grpc::Status& status) const;
-  const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
+  std::string Where() const;
+  std::string Whom() const;  // "raild at /run/railcni/raild.sock"
   v1::Node::Stub& node() { return *node_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
@@ -58,6 +59,8 @@ class Client {
   Result<v1::ListFlowsResponse> ListFlows(const v1::AttachmentSelector& selector);
 
  private:
+  std::string Advice(Code code) const;
+
   static constexpr rpc::Milliseconds kAnswerTime{10'000};
 
   const Flags& flags_;
