@@ -1,4 +1,8 @@
+#include <algorithm>
 #include <functional>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/railctl/commands.h"

@@ -92,7 +92,7 @@ std::string FabricContradiction(const Flags& flags, const std::string& path) {
     return "";
   }
   if (!AsksAFabric(flags.command)) return "'" + path + "' is not asked of a fabric: leave --fabric out";
-  if (flags.unfold) return "--all: a fabric's causes are one line each; -o json has all";
+  if (flags.unfold) return "--all is not asked of a fabric: its causes say what follows from them";
   if (!flags.ifname.empty()) return "--ifname is not asked of a fabric";
   return "";
 }

@@ -33,6 +33,7 @@ std::string Why(const NodeAddress& node, const grpc::Status& ended) {
 Followers::Followers(const Settings& settings, event::Loop& loop, event::Callback news)
     : settings_(settings), loop_(loop), inbox_([&loop, news = std::move(news)] { loop.Post(news); }) {
   way_.connect = kConnect;
+  way_.anew = true;
   way_.probe = kProbe;
   way_.answer = kAnswer;
   for (const NodeAddress& address : settings_.nodes)

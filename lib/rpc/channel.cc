@@ -17,6 +17,7 @@ Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const 
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
   if (way.connect.count() > 0) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Number(way.connect));
+  if (way.anew) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   if (way.probe.count() > 0) {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Number(way.probe));
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Number(way.answer));

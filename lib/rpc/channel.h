@@ -25,6 +25,7 @@ struct Way {
   std::shared_ptr<grpc::ChannelCredentials> tls = nullptr;  // null: only a socket can be asked
   std::string name = {};      // that the server's certificate has; empty: the address's
   Milliseconds connect = {};  // how long a connection may take; 0: gRPC's own 20 s
+  bool anew = false;          // never over a connection that another channel has
   Milliseconds probe = {};    // a connection with a call that was silent for so long is probed; 0: never
   Milliseconds answer = {};   // ... and is lost without an answer to the probe for so long
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/rpc/server.h"
+
 namespace rail::fleet {
 namespace {
 
@@ -181,6 +183,7 @@ bool Node::Serve(const std::string& where, const std::shared_ptr<grpc::ServerCre
   node_ = std::make_unique<NodeService>(*this);
   credentials_ = credentials != nullptr ? credentials : grpc::InsecureServerCredentials();
   grpc::ServerBuilder builder;
+  rpc::Limit(builder, {.name = "raild"});
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(where, credentials_);
   builder.RegisterService(state_.get());
