@@ -13,7 +13,7 @@ using Response = v1::WatchStateResponse;
 constexpr int64_t kStarted = 1'767'323'045;  // Unix time
 
 std::string Hex(uint64_t number, int digits) {
-  char text[40];
+  char text[80];
   std::snprintf(text, sizeof text, "%0*llx", digits, static_cast<unsigned long long>(number));
   return text;
 }
@@ -177,6 +177,13 @@ class Node::NodeService final : public v1::Node::CallbackService {
 
   const Node& node_;
 };
+
+Node::Node(const Fabric& fabric, uint32_t number)
+    : fabric_(fabric), number_(number), losses_(fabric.rails) {}
+
+Node::~Node() {
+  End();
+}
 
 bool Node::Serve(const std::string& where, const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   state_ = std::make_unique<StateService>(*this);

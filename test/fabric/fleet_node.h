@@ -44,8 +44,8 @@ struct Fabric {
 
 class Node {
  public:
-  Node(const Fabric& fabric, uint32_t number) : fabric_(fabric), number_(number), losses_(fabric.rails) {}
-  ~Node() { End(); }
+  Node(const Fabric& fabric, uint32_t number);
+  ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
