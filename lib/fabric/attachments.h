@@ -2,7 +2,7 @@
 //
 // Use:      RAIL_ASSIGN(auto page, ListAttachments(fleet, grid, request));
 // Threads:  pure functions
-// Cost:     a page: what it passes; with a namespace, that namespace's; with an address, that address'
+// Cost:     a page: what it passes; with a namespace, that namespace's
 #pragma once
 
 #include "lib/base/error.h"

@@ -1,11 +1,11 @@
 // What is wrong with the fleet: the fewest causes that explain all that is red and contradict nothing that is green.
 //
-// Use:      Causes causes;                                  // kept: it knows since when each stands
-//           causes.Update(fleet, grid, UnixMs());           // once a batch of changes, and at NextLook()
+// Use:      Causes causes;                                  // kept: it knows since when each is seen
+//           causes.Update(fleet, grid, UnixMs());           // once a batch of changes, and at NextLookMs()
 //           Diagnose(causes, fleet, grid, request);
 // Threads:  one at a time
 // Owns:     since when each cause is seen
-// Cost:     Update: < 200 ms for 2,000 nodes x 8 rails x 8 pods
+// Cost:     Update: O(rails + attachments); README.md
 // Source:   README.md of this folder ("Causes")
 #pragma once
 
@@ -13,36 +13,29 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "lib/fabric/cause.h"
 #include "lib/fabric/fleet.h"
 #include "lib/fabric/grid.h"
-#include "lib/fabric/kinds.h"
 
 namespace rail::fabric {
-
-struct Cause {
-  const Kind* kind = nullptr;
-  std::string subject;
-  int64_t since_ms = 0;  // 0: not known
-  std::string what;
-  std::map<std::string, uint32_t> follows;  // ids of what cells show, and "attachments": counts
-  std::vector<std::string> nodes;           // all, in order
-  std::vector<std::string> rails;
-};
 
 class Causes {
  public:
   // Whether the list has changed.
   bool Update(const Fleet& fleet, const Grid& grid, int64_t now_ms);
-  // The worst first, then those with more nodes, then by id and subject.
+  // The worst first, then those that concern more nodes, then by id and subject.
   const std::vector<Cause>& list() const { return list_; }
-  // When something that is seen now, and may pass by itself (news on their way), is to be looked at again; nothing: it needs a change.
+  // When something that is seen now, and may pass by itself, is to be looked at again. Nothing: a change decides.
   std::optional<int64_t> NextLookMs() const { return next_look_ms_; }
 
  private:
+  using Key = std::pair<std::string, std::string>;  // id, subject
+
   std::vector<Cause> list_;
-  std::map<std::string, int64_t> seen_;  // by id and subject: since when
+  std::map<Key, int64_t> seen_;  // since when
   std::optional<int64_t> next_look_ms_;
 };
 

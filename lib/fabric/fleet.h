@@ -12,8 +12,8 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,21 +27,16 @@
 
 namespace rail::fabric {
 
-// A rail as its state makes it: green, or red since.
-struct RailHistory {
-  v1::Rail::State state = v1::Rail::STATE_UNSPECIFIED;
-  int64_t since_ms = 0;  // 0: it was so in the first document
-};
-
 struct Node {
   std::string name;
   v1::NodeState state;                            // without attachments
   std::map<int64_t, v1::Attachment> attachments;  // by id
-  std::map<std::string, RailHistory> history;     // by rail
-  bool heard = false;                             // a document has come
-  int64_t away_ms = 0;                            // since when it is away; 0: it is not
-  std::string away_why;                           // of one that is away
-  int64_t applied_ms = 0;                         // when it last said something
+  // By rail: since when it is Ready, or is not; 0: it was so in the first document.
+  std::map<std::string, int64_t, std::less<>> since_ms;
+  bool heard = false;      // a document has come
+  int64_t away_ms = 0;     // since when it is away; 0: it is not
+  std::string away_why;    // of one that is away
+  int64_t applied_ms = 0;  // when it last said something
 
   // Whether its document is of now.
   bool IsSeen() const { return heard && away_ms == 0; }
@@ -53,14 +48,13 @@ struct Placed {
   const v1::Attachment* attachment = nullptr;
 };
 
-// The order of ListFleetAttachments.
+// The order of ListFleetAttachments. Its texts are those of the attachment and the node.
 struct AttachmentKey {
-  std::string ns;
-  std::string pod;
-  std::string node;
+  std::string_view ns;
+  std::string_view pod;
+  std::string_view node;
   int64_t id = 0;
 
-  bool operator==(const AttachmentKey&) const = default;
   bool operator<(const AttachmentKey& other) const;  // names by IsBefore
 };
 
@@ -76,7 +70,7 @@ class Fleet {
   // The node is one of the fleet, whether it answers or not. Nothing, if it is known.
   void Expect(const std::string& node);
   // What the node's WatchState has sent. It is away no longer, and known if it was not. Errors: kInvalid: a section before the first ALL (the
-  // stream is to be opened anew); a section that is not known is left out, without an error.
+  // stream is to be opened anew). A section of a newer raild that this program does not know is left out.
   Status Apply(const std::string& node, v1::WatchStateResponse response, int64_t now_ms);
   // The node does not answer. Its document stays; a node that is away already keeps its time, and takes the reason.
   void SetAway(const std::string& node, int64_t since_ms, std::string why);
@@ -86,22 +80,21 @@ class Fleet {
   const Nodes& nodes() const { return nodes_; }
   const Node* Find(std::string_view node) const;
   const Attachments& attachments() const { return attachments_; }
-  // Those with the address, in no order.
+  // Those with the address, by node and id.
   std::vector<Placed> OfAddress(const std::string& address) const;
-  // Addresses with more than one attachment, sorted.
-  std::vector<std::string> AddressesOfSeveral() const;
+  // Addresses with more than one attachment, and with how many; sorted.
+  const std::map<std::string, size_t>& shared_addresses() const { return shared_; }
 
-  // The number of the last change of the part, and of any: they grow with each change. FLEET_CAUSES: changes with what causes are
-  // made of.
+  // The number of the last change of the part: it grows. Of FLEET_CAUSES: of what causes are made of.
   uint64_t Number(v1::FleetPart part) const { return numbers_.at(static_cast<size_t>(part)); }
+  // Of the last change of any part.
   uint64_t Number() const { return number_; }
 
  private:
+  Node& Known(const std::string& node);
   void Changed(std::initializer_list<v1::FleetPart> parts);
-  void ReplaceAll(Node& node, v1::NodeState state, int64_t now_ms);
-  void ReplaceSection(Node& node, int section, v1::NodeState state, int64_t now_ms);
-  void NoteRails(Node& node, bool is_first, int64_t now_ms);
-  void Put(Node& node, v1::Attachment attachment);
+  void ReplaceSection(Node& node, int section, v1::NodeState& state, bool is_first, int64_t now_ms);
+  void Put(Node& node, v1::Attachment&& attachment);
   void Drop(Node& node, int64_t id);
   void DropAll(Node& node);
   void Index(const Node& node, const v1::Attachment& attachment);
@@ -110,8 +103,8 @@ class Fleet {
   Nodes nodes_;
   Attachments attachments_;
   std::unordered_multimap<std::string, Placed> by_address_;
-  std::map<std::string, size_t> of_several_;  // addresses with more than one attachment
-  std::array<uint64_t, 5> numbers_{};         // by FleetPart
+  std::map<std::string, size_t> shared_;
+  std::array<uint64_t, v1::FleetPart_ARRAYSIZE> numbers_{};  // by FleetPart
   uint64_t number_ = 0;
 };
 

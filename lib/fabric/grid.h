@@ -1,20 +1,26 @@
-// Nodes x rails: where each rail is (unit, leaf), and the worst that it shows.
+// Nodes x rails: where each rail is (unit, leaf), and what it shows.
 //
-// Use:      const Grid grid(fleet);      grid.OfNode("n1");
+// Use:      const Grid grid(fleet);      for (const Cell& cell : grid.OfNode("n1")) ...
 //           ListNodes(fleet, grid, request);  ListRails(grid, request);
-// Threads:  pure functions; a Grid refers to the fleet, and holds until it changes
-// Cost:     O(rails) to make: a few milliseconds for 16,000; make it once a change, not once a question
+// Threads:  pure; a Grid refers to the fleet, and holds until it changes
+// Cost:     O(rails + attachments) to make; make it once a batch of changes, not once a question
+// Source:   README.md of this folder ("Units and leaves")
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/fabric/fleet.h"
 #include "lib/fabric/kinds.h"
+#include "lib/fabric/places.h"
+#include "lib/fabric/symptoms.h"
 
 namespace rail::fabric {
 
@@ -22,15 +28,22 @@ namespace rail::fabric {
 struct Cell {
   const Node* node = nullptr;
   const v1::Rail* rail = nullptr;
-  std::string unit;  // "": not known
-  std::string leaf;  // what people call it; "": not known
-  bool heard =
-      false;  // the rail hears its leaf now; false: the leaf is what it was, or what its unit's others have
-  int64_t since_ms = 0;            // of what it shows; 0: not known
+  std::string unit;      // "": not known
+  std::string leaf;      // what people call it; "": not known
+  int64_t since_ms = 0;  // since when it is not Ready; 0: it is, or railfabric has not seen it begin
   std::vector<const Kind*> shows;  // the worst first; empty: it is green
-  uint32_t attachments = 0;
+  PodsOfRail pods;
 
   bool IsRed() const { return !shows.empty(); }
+  // Whether it has a way to its leaf.
+  bool HasLink() const { return shows.empty() || std::none_of(shows.begin(), shows.end(), IsLink); }
+  // "n1/rail0"
+  std::string Name() const { return node->name + "/" + rail->name(); }
+
+ private:
+  static bool IsLink(const Kind* kind) {
+    return kind->of == Kind::Of::kLink || kind->id == "rail-without-bridge";
+  }
 };
 
 class Grid {
@@ -43,12 +56,12 @@ class Grid {
   // nullptr: the node has no such rail.
   const Cell* Find(std::string_view node, std::string_view rail) const;
   // "": not known.
-  const std::string& UnitOf(std::string_view node) const;
+  const std::string& UnitOf(std::string_view node) const { return places_.UnitOf(node); }
 
  private:
+  Places places_;
   std::vector<Cell> cells_;
-  std::map<std::string_view, std::pair<size_t, size_t>> of_node_;  // first, behind the last
-  std::map<std::string_view, std::string> units_;
+  std::map<std::string_view, std::pair<size_t, size_t>> of_node_;  // the first, and how many
 };
 
 v1::FleetTotals Totals(const Fleet& fleet, const Grid& grid);
