@@ -178,8 +178,7 @@ class Node::NodeService final : public v1::Node::CallbackService {
   const Node& node_;
 };
 
-Node::Node(const Fabric& fabric, uint32_t number)
-    : fabric_(fabric), number_(number), losses_(fabric.rails) {}
+Node::Node(const Fabric& fabric, uint32_t number) : fabric_(fabric), number_(number), losses_(fabric.rails) {}
 
 Node::~Node() {
   End();
