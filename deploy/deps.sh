@@ -23,7 +23,7 @@ build=(g++ cmake ninja-build pkg-config make ccache python3 git
 run=(openvswitch-switch frr containernetworking-plugins iproute2 ethtool iputils-ping python3)
 image=(libgrpc++1.51 libprotobuf32 libfmt9 libcurl4 libmicrohttpd12 perftest ibverbs-providers)
 test=(chromium python3-pytest python3-pytest-xdist python3-yaml python3-jsonschema prometheus shellcheck clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev
-      frr-pythontools podman containerd crun buildah debootstrap kubernetes-client libfaketime file dpkg-dev lintian zsh lldpd)
+      frr-pythontools podman containerd crun buildah debootstrap kubernetes-client libfaketime file openssl dpkg-dev lintian zsh lldpd)
 vm=(busybox-static kmod xz-utils make gcc-12 libelf1 rdma-core ibverbs-providers perftest ucx-utils python3-pytest)
 cluster=(etcd-server containerd runc kubernetes-client python3-grpcio python3-yaml openssl gcc dpkg-dev buildah debootstrap busybox-static
          containernetworking-plugins util-linux)

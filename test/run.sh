@@ -3,7 +3,7 @@
 # N passed, N failed[, N skipped]
 #
 # usage: test/run.sh [--tier NAME]...
-#   by default   unit lint tidy-changed lab contract packaging newer vm cluster bench     (a tier whose folder is not there is not there)
+#   by default   unit lint tidy-changed lab contract fabric packaging newer vm cluster bench     (a tier whose folder is not there is not there)
 #                lab runs beside those that follow it, up to bench; RAILCNI_LABS=2: two labs share its tests, which takes 21 minutes
 #                instead of 37 where no guest runs beside
 #                newer is what is bound to FRRouting and Open vSwitch, and a part of the lab, on those of the next Debian (test/versions)
@@ -25,10 +25,10 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
-DEFAULT=(unit lint tidy-changed lab contract packaging newer vm cluster bench)
+DEFAULT=(unit lint tidy-changed lab contract fabric packaging newer vm cluster bench)
 OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [lab]=3600 [vm]=2700 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [fabric]=900 [lab]=3600 [vm]=2700 [bench]=900 [packaging]=2400
                   [cluster]=3000 [newer]=1200 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 
@@ -87,6 +87,7 @@ tier_contract() { ctest_in contract build '^contract$' 2; }
 # shellcheck disable=SC2046  # words of options
 tier_lab() { pytest_in lab test/lab pytest $(labs); }
 tier_vm() { guests_in vm test/vm; }
+tier_fabric() { pytest_in fabric test/fabric; }
 tier_packaging() { pytest_in packaging test/packaging; }
 tier_cluster() { pytest_in cluster test/cluster; }
 tier_newer() {
@@ -146,7 +147,7 @@ limited() {  # limited TIER [exec]: its output goes to the tier's log; exec: in 
 
 there() {
   case $1 in
-    lab|vm|packaging|cluster) compgen -G "test/$1/test_*.py" >/dev/null ;;
+    lab|vm|fabric|packaging|cluster) compgen -G "test/$1/test_*.py" >/dev/null ;;
     bench) [ -x test/bench/run.sh ] ;;
     *) true ;;
   esac

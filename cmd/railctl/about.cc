@@ -3,6 +3,7 @@
 
 #include "cmd/railctl/commands.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "rail/v1/fabric.grpc.pb.h"
 
 namespace rail::railctl {
 
@@ -12,7 +13,8 @@ ExitCode CheckHealth(const Context& context) {
   const auto stub = health::Health::NewStub(context.client.channel());
   const bool ready = context.flags.ready;
   health::HealthCheckRequest request;
-  if (ready) request.set_service(v1::Node::service_full_name());
+  const bool fabric = !context.flags.fabric.empty();
+  if (ready) request.set_service(fabric ? v1::Fabric::service_full_name() : v1::Node::service_full_name());
   RAIL_ASSIGN(const health::HealthCheckResponse response,
               context.client.Ask(*stub, &health::Health::Stub::Check, request));
   if (AsJson(context)) {
@@ -23,6 +25,11 @@ ExitCode CheckHealth(const Context& context) {
                 << '\n';
   }
   if (response.status() == health::HealthCheckResponse::SERVING) return kDone;
+  if (fabric)
+    return Fail(
+        Code::kTransient,
+        context.client.Whom() +
+            (ready ? " is not ready: it has not completed its first look at all nodes" : " is stopping"));
   RAIL_ASSIGN(v1::GetNodeResponse node, context.client.Ask(&v1::Node::Stub::GetNode));
   const auto& parts = node.node().health();
   const auto raild = std::ranges::find(parts, "raild", &v1::HealthPart::part);

@@ -5,15 +5,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/socket.h"
-#include "lib/base/whole_file.h"
 #include "lib/config/raild_service.h"
 
 namespace rail::railctl {
 namespace {
 
-constexpr uint32_t kPage = 10000;         // remotes per call
-constexpr uint32_t kFlowsPage = 32;       // attachments: each call makes raild read all flows
-constexpr int kLargestAnswer = 64 << 20;  // bytes
+constexpr uint32_t kPage = 10000;    // remotes per call
+constexpr uint32_t kFlowsPage = 32;  // attachments: each call makes raild read all flows
 
 // All pages, as one answer.
 template <class Request, class Response>
@@ -33,64 +31,61 @@ Result<Response> AskPages(Client& client,
 
 }  // namespace
 
-Status Client::ConnectTcp() {
-  grpc::SslCredentialsOptions tls;
-  for (const auto& [path, text] :
-       {std::pair(&flags_.ca_file, &tls.pem_root_certs), std::pair(&flags_.cert_file, &tls.pem_cert_chain),
-        std::pair(&flags_.key_file, &tls.pem_private_key)}) {
-    RAIL_ASSIGN(*text, ReadWhole(*path));
-    if (text->empty()) return Fail(Code::kInvalid, *path + " is empty");
-  }
-  Use(flags_.server, grpc::SslCredentials(tls));
-  return {};
-}
-
-void Client::Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kLargestAnswer);
-  channel_ = grpc::CreateCustomChannel(target, credentials, arguments);
-  node_ = v1::Node::NewStub(channel_);
-}
-
 // Connects to the socket without gRPC first: gRPC would retry without saying why it cannot connect.
 Status Client::Connect() {
-  if (!flags_.server.empty()) return ConnectTcp();
-  const auto probe = UnixStream::Connect(flags_.socket, After(std::chrono::seconds(2)));
-  if (!probe) {
-    const Error& error = probe.error();
-    std::string advice = ": is raild running? Its log: `" + config::FindRaildService().log +
-                         "`; `raild --doctor` looks at the node without it";
-    if (error.code == Code::kPermission) advice = ": only root and members of group railcni may";
-    if (error.code == Code::kInvalid) advice.clear();
-    return Fail(error.code, "cannot " + error.message + advice);
+  const std::string socket = SocketOf(flags_);
+  if (socket.empty()) {
+    RAIL_ASSIGN(const rpc::Tls tls, rpc::ReadTls({flags_.ca_file, flags_.cert_file, flags_.key_file}));
+    RAIL_ASSIGN(channel_, rpc::Connect(Where(), tls));
+  } else {
+    const auto probe = UnixStream::Connect(socket, After(std::chrono::seconds(2)));
+    if (!probe)
+      return Fail(probe.error().code, "cannot " + probe.error().message + Advice(probe.error().code));
+    RAIL_ASSIGN(channel_, rpc::Connect("unix:" + socket));
   }
-  Use("unix:" + flags_.socket, grpc::InsecureChannelCredentials());
+  node_ = v1::Node::NewStub(channel_);
   return {};
+}
+
+std::string Client::Advice(Code code) const {
+  if (code == Code::kInvalid) return "";
+  if (code == Code::kPermission) return ": only root and members of group railcni may";
+  if (!flags_.fabric.empty()) return ": is railfabric running?";
+  return ": is raild running? Its log: `" + config::FindRaildService().log +
+         "`; `raild --doctor` looks at the node without it";
+}
+
+std::string Client::Where() const {
+  if (!flags_.fabric.empty()) return flags_.fabric;
+  return flags_.server.empty() ? flags_.socket : flags_.server;
+}
+
+std::string Client::Whom() const {
+  return (flags_.fabric.empty() ? "raild at " : "railfabric at ") + Where();
 }
 
 Status Client::ToStatus(const grpc::Status& status) const {
   if (status.ok()) return {};
   switch (status.error_code()) {
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Fail(Code::kTransient,
-                  "raild at " + Where() + " accepts connections but does not answer: see its log");
+      return Fail(Code::kTransient, Whom() + " accepts connections but does not answer: see its log");
     // The question is wrong, so these two do not name raild's address.
     case grpc::StatusCode::NOT_FOUND: return Fail(Code::kNotFound, status.error_message());
     case grpc::StatusCode::INVALID_ARGUMENT: return Fail(Code::kInvalid, status.error_message());
     case grpc::StatusCode::FAILED_PRECONDITION:
-      return Fail(Code::kUnsupported, "raild at " + Where() + ": " + status.error_message());
+      return Fail(Code::kUnsupported, Whom() + ": " + status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
       return Fail(
           Code::kUnsupported,
-          "raild at " + Where() +
+          Whom() +
               " is older than this railctl and does not know the question: `railctl version` names both");
-    default: return Fail(Code::kTransient, "raild at " + Where() + ": " + status.error_message());
+    default: return Fail(Code::kTransient, Whom() + ": " + status.error_message());
   }
 }
 
 tl::unexpected<Error> Client::Ended(const grpc::Status& status) const {
   if (const Status failed = ToStatus(status); !failed) return tl::make_unexpected(failed.error());
-  return Fail(Code::kTransient, "raild at " + Where() + " has ended the watch");
+  return Fail(Code::kTransient, Whom() + " has ended the watch");
 }
 
 Result<v1::ListRemotesResponse> Client::ListRemotes() {

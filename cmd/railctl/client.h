@@ -1,4 +1,4 @@
-// Asks raild, over its socket or over TCP, with a deadline for each call and a sentence for each failure.
+// Asks raild or railfabric, over a socket or over TCP, with a deadline for each call and a sentence for each failure.
 //
 // Use:      Client client(flags);  RAIL_TRY(client.Connect());
 //           RAIL_TRY(client.Ask(&v1::Node::Stub::ListRails, request, response));
@@ -8,13 +8,13 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <type_traits>
 
 #include "cmd/railctl/flags.h"
 #include "lib/base/error.h"
+#include "lib/rpc/channel.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::railctl {
@@ -39,7 +39,7 @@ class Client {
                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                        const Request& request) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kAnswerTime);
+    rpc::SetPatience(context, kAnswerTime);
     Response response;
     RAIL_TRY(ToStatus((stub.*method)(&context, request, &response)));
     return response;
@@ -48,7 +48,8 @@ class Client {
   Status ToStatus(const grpc::Status& status) const;
   // Why a watch has ended with `status`.
   tl::unexpected<Error> Ended(const grpc::Status& status) const;
-  const std::string& Where() const { return flags_.server.empty() ? flags_.socket : flags_.server; }
+  std::string Where() const;
+  std::string Whom() const;  // "raild at /run/railcni/raild.sock"
   v1::Node::Stub& node() { return *node_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
@@ -58,10 +59,9 @@ class Client {
   Result<v1::ListFlowsResponse> ListFlows(const v1::AttachmentSelector& selector);
 
  private:
-  static constexpr auto kAnswerTime = std::chrono::seconds(10);
+  std::string Advice(Code code) const;
 
-  Status ConnectTcp();
-  void Use(const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+  static constexpr rpc::Milliseconds kAnswerTime{10'000};
 
   const Flags& flags_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -72,6 +72,8 @@ ExitCode ShowLibs(const Context& context);
 // accept_command.cc: `err` has the progress; agent: until SIGTERM
 ExitCode Accept(const Context& context, std::ostream& err);
 ExitCode ServeAcceptAgent(const Context& context);
+// fabric.cc: what railfabric says of all nodes; with -w until railfabric ends it, or the process is killed
+ExitCode AskFabric(const Context& context);
 // explain.cc, about.cc
 ExitCode Check(const Context& context);
 ExitCode Trace(const Context& context);

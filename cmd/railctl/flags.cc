@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "cmd/railctl/tree.h"
@@ -61,11 +62,53 @@ bool PrintsTables(Command command) {
     case Command::kCounters:
     case Command::kBursts:
     case Command::kNode:
+    case Command::kJob:
     case Command::kNics:
     case Command::kGpus:
     case Command::kCheck: return true;
     default: return false;
   }
+}
+
+// What railfabric answers.
+bool AsksAFabric(Command command) {
+  switch (command) {
+    case Command::kNode:
+    case Command::kRails:
+    case Command::kAttachments:
+    case Command::kJob:
+    case Command::kDoctor:
+    case Command::kHealth: return true;
+    default: return false;
+  }
+}
+
+std::string FabricContradiction(const Flags& flags, const std::string& path) {
+  if (flags.fabric.empty()) {
+    if (flags.command == Command::kJob)
+      return "'get job' asks the whole fabric: --fabric says where railfabric serves";
+    if (!(flags.node.empty() && flags.unit.empty() && flags.leaf.empty()))
+      return "--node, --unit and --leaf go with --fabric: raild knows its own node alone";
+    return "";
+  }
+  if (!AsksAFabric(flags.command)) return "'" + path + "' is not asked of a fabric: leave --fabric out";
+  if (flags.unfold) return "--all is not asked of a fabric: its causes say what follows from them";
+  if (!flags.ifname.empty()) return "--ifname is not asked of a fabric";
+  return "";
+}
+
+// The files go with TCP, all three.
+std::string TlsContradiction(const Flags& flags) {
+  if (flags.command == Command::kAcceptAgent) return "";
+  const bool tcp = SocketOf(flags).empty();
+  const bool none = flags.ca_file.empty() && flags.cert_file.empty() && flags.key_file.empty();
+  const bool all = !flags.ca_file.empty() && !flags.cert_file.empty() && !flags.key_file.empty();
+  if (tcp && !all)
+    return "over TCP all of --ca-file, --cert-file and --key-file are needed" +
+           std::string(flags.fabric.empty() ? "" : "; a socket is written unix:/path");
+  if (!tcp && !none)
+    return "--ca-file, --cert-file and --key-file go with --server, or with --fabric HOST:PORT";
+  return "";
 }
 
 // What was asked for and cannot be had together; "": nothing.
@@ -90,10 +133,18 @@ std::string Contradiction(const Flags& flags, const std::string& path) {
     return "--nodes and --networks go with --kubernetes: the file of --stage names its own";
   if (flags.command == Command::kVersion && flags.client_only && !flags.server.empty())
     return "--client asks nobody, and --server says whom to ask";
-  return "";
+  if (std::string problem = FabricContradiction(flags, path); !problem.empty()) return problem;
+  return TlsContradiction(flags);
 }
 
 }  // namespace
+
+std::string SocketOf(const Flags& flags) {
+  constexpr std::string_view kUnix = "unix:";
+  if (flags.fabric.starts_with(kUnix)) return flags.fabric.substr(kUnix.size());
+  if (!flags.fabric.empty()) return flags.fabric.starts_with("/") ? flags.fabric : "";
+  return flags.server.empty() ? flags.socket : "";
+}
 
 Parsed ParseFlags(std::vector<std::string> arguments, const std::string& default_socket) {
   Flags flags;

@@ -31,6 +31,7 @@ enum class Command {
   kBursts,
   kNode,
   kTopology,
+  kJob,
   kNics,
   kGpus,
   kStatus,
@@ -54,8 +55,12 @@ struct Flags {
   Command command = Command::kNode;
   Format format = Format::kTable;
   std::string socket;         // raild's
+  std::string fabric;         // railfabric's, "unix:/path", "/path" or "HOST:PORT"; "": raild is asked
+  std::string node;           // of a fabric; "": all
+  std::string unit;           // of a fabric; "": all
+  std::string leaf;           // of a fabric; "": all
   std::string pod_namespace;  // "": all
-  std::string pod;            // "": all
+  std::string pod;            // "": all; of get job: the job's name
   std::string ifname;         // "": all
   std::string rail;           // "": all
   std::string tenant;         // name or id; "": all
@@ -63,7 +68,7 @@ struct Flags {
   bool headers = true;        // of tables
   bool color = false;         // stdout is a terminal and nobody objects; main says so
 
-  // To use TCP instead of the socket; all four or none.
+  // To use TCP instead of a socket: raild's address, or that of `fabric`, and the three files.
   std::string server;  // "10.0.0.5:9443"; "": the socket
   std::string ca_file;
   std::string cert_file;
@@ -105,6 +110,9 @@ struct Flags {
   std::string as_address;
   std::string as_mac;
 };
+
+// The path of the socket that is asked; "": TCP is used.
+std::string SocketOf(const Flags& flags);
 
 struct Parsed {
   std::optional<Flags> flags;  // none: print `text` and exit

@@ -116,6 +116,48 @@ TEST(ParseFlags, TakesAllOfTlsOrNone) {
   }
 }
 
+TEST(ParseFlags, AsksAFabricOverASocketOrOverTcp) {
+  const Parsed socket =
+      Parse({"--fabric", "unix:/f.sock", "get", "rails", "--leaf", "leaf4", "--node", "n1"});
+  ASSERT_TRUE(socket.flags) << socket.text;
+  EXPECT_EQ(socket.flags->fabric, "unix:/f.sock");
+  EXPECT_EQ(SocketOf(*socket.flags), "/f.sock");
+  EXPECT_EQ(socket.flags->leaf + socket.flags->node, "leaf4n1");
+  EXPECT_EQ(SocketOf(*Parse({"get", "rails"}).flags), "/default.sock");
+  EXPECT_EQ(SocketOf(*Parse({"--fabric", "/f.sock", "doctor"}).flags), "/f.sock");
+
+  EXPECT_THAT(Parse({"--fabric", "h:1", "doctor"}).text,
+              HasSubstr("all of --ca-file, --cert-file and --key-file"));
+  const Parsed tcp = Parse({"--fabric", "h:1", "--ca-file", "a", "--cert-file", "b", "--key-file", "c", "get",
+                            "nodes", "--unit", "su1"});
+  ASSERT_TRUE(tcp.flags) << tcp.text;
+  EXPECT_EQ(SocketOf(*tcp.flags), "");
+  EXPECT_EQ(tcp.flags->unit, "su1");
+  EXPECT_THAT(Parse({"--fabric", "unix:/f", "--ca-file", "a", "doctor"}).text, HasSubstr("go with --server"));
+}
+
+TEST(ParseFlags, AsksAFabricWhatItAnswers) {
+  const Parsed job = Parse({"--fabric", "unix:/f", "get", "job", "ml/train", "-w"});
+  ASSERT_TRUE(job.flags) << job.text;
+  EXPECT_EQ(job.flags->command, Command::kJob);
+  EXPECT_EQ(job.flags->pod_namespace + job.flags->pod, "mltrain");
+  EXPECT_TRUE(job.flags->watch);
+  for (const auto& [arguments, why] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"get", "job", "ml/train"}, "--fabric says where"},
+           {{"--fabric", "unix:/f", "get", "job", "train"}, "is not namespace/name"},
+           {{"--fabric", "unix:/f", "get", "flows"}, "'get flows' is not asked of a fabric"},
+           {{"--fabric", "unix:/f", "check"}, "'check' is not asked of a fabric"},
+           {{"--fabric", "unix:/f", "get", "attachments", "--ifname", "net1"}, "--ifname is not asked"},
+           {{"--fabric", "unix:/f", "doctor", "--all"}, "--all"},
+           {{"--fabric", "unix:/f", "--socket", "/s", "doctor"}, "excludes"},
+           {{"get", "rails", "--leaf", "leaf4"}, "go with --fabric"},
+           {{"doctor", "--node", "n1"}, "go with --fabric"}}) {
+    const Parsed parsed = Parse(arguments);
+    EXPECT_FALSE(parsed.flags) << testing::PrintToString(arguments);
+    EXPECT_THAT(parsed.text, HasSubstr(why));
+  }
+}
+
 TEST(ParseFlags, TakesTheSingularForThePlural) {
   for (const auto& [one, many] :
        std::vector<std::pair<const char*, const char*>>{{"attachment", "attachments"},
@@ -163,7 +205,7 @@ TEST(ParseFlags, NamesTheCommandsThatExistWhenOneDoesNot) {
             "trace, doctor, libs, accept, health, version, completion\n");
   EXPECT_EQ(Parse({"-o", "json", "get", "pods", "-n", "ml"}).text,
             "railctl: there is no command 'get pods'; there are: attachments, rails, remotes, tenants, "
-            "flows, counters, nics, gpus, node, topology\n");
+            "flows, counters, nics, gpus, node, topology, job\n");
   EXPECT_EQ(Parse({"--socket", "/s", "describe"}).text,
             "railctl: 'describe' needs one word more; there are: attachment, rail\n");
   EXPECT_THAT(Parse({}).text, StartsWith("railctl: a command is missing; there are: status, get,"));

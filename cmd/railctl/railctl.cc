@@ -10,6 +10,7 @@ namespace {
 
 ExitCode RunConnected(const Context& context) {
   RAIL_TRY(context.client.Connect());
+  if (!context.flags.fabric.empty()) return AskFabric(context);
   RAIL_TRY(CheckRail(context));
   const bool watch = context.flags.watch;
   switch (context.flags.command) {
@@ -33,6 +34,7 @@ ExitCode RunConnected(const Context& context) {
     case Command::kDoctor: return Doctor(context);
     case Command::kLibs: return ShowLibs(context);
     case Command::kHealth: return CheckHealth(context);
+    case Command::kJob:
     case Command::kAccept:
     case Command::kAcceptShow:
     case Command::kAcceptDiff:

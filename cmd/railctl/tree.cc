@@ -89,6 +89,32 @@ void AddAttachments(CLI::App& command, Flags& flags, bool required) {
   AddTenantOption(command, flags);
 }
 
+// Of a fabric.
+void AddNode(CLI::App& command, Flags& flags) {
+  command.add_option("--node", flags.node, "of a fabric: only this node")->type_name("NODE");
+}
+
+void AddUnit(CLI::App& command, Flags& flags) {
+  command.add_option("--unit", flags.unit, "of a fabric: only this scalable unit")->type_name("UNIT");
+}
+
+// NAMESPACE/NAME
+void AddJobName(CLI::App& command, Flags& flags) {
+  command
+      .add_option_function<std::string>(
+          "job",
+          [&flags](const std::string& text) {
+            const size_t slash = text.find('/');
+            if (slash == std::string::npos || slash == 0 || slash + 1 == text.size())
+              throw CLI::ValidationError("job", "\"" + text + "\" is not namespace/name");
+            flags.pod_namespace = text.substr(0, slash);
+            flags.pod = text.substr(slash + 1);
+          },
+          "the job's namespace and name: a pod's, or what its pods' names begin with before '-'")
+      ->type_name("NAMESPACE/NAME")
+      ->required();
+}
+
 void AddRail(CLI::App& command, Flags& flags, bool required) {
   command.add_option("rail", flags.rail, "the rail's name")->type_name("RAIL")->required(required);
 }
@@ -183,11 +209,14 @@ void AddServer(CLI::App& app, Flags& flags, CLI::Option* socket) {
   CLI::Option* server = app.add_option("--server", flags.server, "ask over TCP, with mutual TLS")
                             ->type_name("HOST:PORT")
                             ->excludes(socket);
+  app.add_option("--fabric", flags.fabric, "ask railfabric about all nodes, not raild about this one")
+      ->type_name("unix:PATH|HOST:PORT")
+      ->excludes(socket)
+      ->excludes(server);
   const auto file = [&](const char* name, std::string& value, const char* what) {
-    CLI::Option* option = app.add_option(name, value, what)->type_name("FILE")->needs(server);
-    server->needs(option);
+    app.add_option(name, value, what)->type_name("FILE");
   };
-  file("--ca-file", flags.ca_file, "the authority that has signed raild's certificate");
+  file("--ca-file", flags.ca_file, "over TCP: the authority that has signed the server's certificate");
   file("--cert-file", flags.cert_file, "our own certificate");
   file("--key-file", flags.key_file, "its key");
 }
@@ -205,12 +234,17 @@ void AddGet(CLI::App& app, Flags& flags) {
     if (!looked_at) AddWatch(*sub, flags);  // raild has no events of what it looks at when somebody asks
     return sub;
   };
-  AddAttachments(*add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node"),
-                 flags, false);
+  CLI::App* attachments =
+      add("attachments", "attachment", Command::kAttachments, "interfaces of pods on this node");
+  AddAttachments(*attachments, flags, false);
+  AddNode(*attachments, flags);
   CLI::App* rails = add("rails", "rail", Command::kRails, "rails: bridge, uplink, leaf, BGP session, rules");
   CLI::Option* by_option = AddRailOption(*rails, flags);
   AddRail(*rails, flags, false);
   rails->get_option("rail")->excludes(by_option);
+  AddNode(*rails, flags);
+  AddUnit(*rails, flags);
+  rails->add_option("--leaf", flags.leaf, "of a fabric: only behind this leaf")->type_name("LEAF");
   CLI::App* remotes =
       add("remotes", "remote", Command::kRemotes, "addresses of pods elsewhere, learned from BGP");
   AddRailOption(*remotes, flags);
@@ -229,10 +263,16 @@ void AddGet(CLI::App& app, Flags& flags) {
   add("gpus", "gpu", Command::kGpus, "GPUs on PCIe: socket, the nearest NIC, whose they are")
       ->footer(
           "NEAREST-NIC: switch (one PCIe switch), root (one root complex), socket, far (another socket).");
-  add("node", "nodes", Command::kNode, "the node and the health of its parts")
-      ->footer("-w follows the parts' health alone.");
+  CLI::App* node =
+      add("node", "nodes", Command::kNode, "the node and the health of its parts; of a fabric: all nodes");
+  node->footer("-w follows the parts' health alone.");
+  AddNode(*node, flags);
+  AddUnit(*node, flags);
   Add(*get, flags, "topology", Command::kTopology,
       "scalable units, their leaves and nodes, as BGP shows them; -o dot for Graphviz");
+  AddJobName(*add("job", "jobs", Command::kJob,
+                  "of a fabric: a job's pods, where they are, which of them cannot reach each other and why"),
+             flags);
 }
 
 void AddDescribe(CLI::App& app, Flags& flags) {
@@ -367,9 +407,10 @@ std::shared_ptr<CLI::App> MakeTree(Flags& flags) {
   AddTrace(*Add(app, flags, "trace", Command::kTrace,
                 "can a pod reach an address, and which rule decides; exit 1 when it cannot"),
            flags);
-  Add(app, flags, "doctor", Command::kDoctor,
-      "what is wrong with this node, causes first; exit 1 when something is")
-      ->add_flag("--all", flags.unfold, "also what follows from each cause");
+  CLI::App* doctor = Add(app, flags, "doctor", Command::kDoctor,
+                         "what is wrong with this node, causes first; exit 1 when something is");
+  doctor->add_flag("--all", flags.unfold, "also what follows from each cause");
+  AddNode(*doctor, flags);
   AddLibs(*Add(app, flags, "libs", Command::kLibs,
                "what NCCL, UCX and libfabric are to be told in a pod, and why; exit 1 when the pod lacks "
                "something"),

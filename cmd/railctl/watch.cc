@@ -1,80 +1,14 @@
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "cmd/railctl/commands.h"
+#include "cmd/railctl/events.h"
 #include "rail/v1/state.grpc.pb.h"
 
 namespace rail::railctl {
 namespace {
-
-using Event = v1::WatchAttachmentsResponse;
-
-// A table whose first column is what has happened.
-Table EventTable(const Context& context, Columns columns) {
-  columns.header.insert(columns.header.begin(), "EVENT");
-  Table table = MakeTable(context, std::move(columns));
-  table.Reserve(0, "MODIFIED");
-  return table;
-}
-
-void AddEvent(Table& table, Event::Type type, Row row) {
-  row.insert(row.begin(), Event::Type_Name(type));
-  table.Add(std::move(row));
-}
-
-// What raild lists of one kind, and how it differs from the list before.
-template <class Message>
-class Events {
- public:
-  using Key = std::function<std::string(const Message&)>;
-  // `name`: of one, in JSON.
-  Events(const Context& context, const char* name, Key key)
-      : context_(context),
-        name_(name),
-        key_(std::move(key)),
-        table_(EventTable(context, ColumnsOf<Message>())) {}
-
-  // Prints what has come, changed and gone.
-  Status Print(const std::vector<Message>& now) {
-    std::map<std::string, Message> before = std::exchange(told_, {});
-    for (const Message& message : now) told_.insert_or_assign(key_(message), message);
-    for (const auto& [key, message] : before) {
-      if (!told_.contains(key)) RAIL_TRY(Tell(Event::DELETED, message));
-    }
-    for (const Message& message : now) {
-      const auto old = before.find(key_(message));
-      if (old == before.end()) {
-        RAIL_TRY(Tell(Event::ADDED, message));
-      } else if (old->second.SerializeAsString() != message.SerializeAsString()) {
-        RAIL_TRY(Tell(Event::MODIFIED, message));
-      }
-    }
-    if (!as_json()) table_.Print(context_.out);
-    context_.out.flush();
-    return {};
-  }
-
- private:
-  bool as_json() const { return AsJson(context_); }
-  Status Tell(Event::Type type, const Message& message) {
-    if (!as_json()) {
-      AddEvent(table_, type, RowOf(message, StyleOf(context_)));
-      return {};
-    }
-    RAIL_ASSIGN(Json json, ToJson(message));
-    context_.out << Text({{"type", Event::Type_Name(type)}, {name_, std::move(json)}}, Layout::kLine) << '\n';
-    return {};
-  }
-
-  const Context& context_;
-  const char* const name_;
-  const Key key_;
-  Table table_;
-  std::map<std::string, Message> told_;
-};
 
 // Lists whenever raild says that the node has changed.
 template <class Message>
@@ -107,6 +41,13 @@ ExitCode FollowSection(const Context& context, v1::WatchStateResponse::Section s
 }
 
 }  // namespace
+
+Status PrintEventLine(const Context& context, Event::Type type, const char* name,
+                      const google::protobuf::Message& message) {
+  RAIL_ASSIGN(Json json, ToJson(message));
+  context.out << Text({{"type", Event::Type_Name(type)}, {name, std::move(json)}}, Layout::kLine) << '\n';
+  return {};
+}
 
 ExitCode WatchAttachments(const Context& context) {
   v1::WatchAttachmentsRequest request;

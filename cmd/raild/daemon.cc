@@ -4,7 +4,6 @@
 
 #include <csignal>
 
-#include "cmd/raild/api/tls.h"
 #include "cmd/raild/check_node.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"

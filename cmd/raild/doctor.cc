@@ -9,7 +9,7 @@
 
 #include "cmd/raild/api/answers.h"
 #include "cmd/raild/api/hardware.h"
-#include "cmd/raild/api/tls.h"
+#include "cmd/raild/api/service.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/socket.h"
@@ -70,7 +70,6 @@ class StartSteps {
   }
 
   void Tls(const config::Api& api) {
-    if (api.listen.empty()) return;
     if (const Status files = CheckTlsFiles(api); !files)
       Add("api", files.error().message,
           "mend what is named there; `raild --check-config` reads the files, too");

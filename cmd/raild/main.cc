@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cmd/raild/api/tls.h"
+#include "cmd/raild/api/service.h"
 #include "cmd/raild/daemon.h"
 #include "cmd/raild/flags.h"
 #include "cmd/raild/modes.h"
@@ -34,7 +34,7 @@ engine::Deps RealDeps() {
 // Reads node.json and checks the files for TLS, which must be right before anything is touched. Errors name the key or the file.
 Result<config::NodeConfig> ReadConfig(const config::Paths& paths) {
   RAIL_ASSIGN(config::NodeConfig config, config::Load(paths.config_file));
-  if (!config.api.listen.empty()) RAIL_TRY(raild::CheckTlsFiles(config.api));
+  RAIL_TRY(raild::CheckTlsFiles(config.api));
   return config;
 }
 

@@ -4,11 +4,11 @@ set(_doc usr/share/doc/railcni)
 set(_plugins ovs-provider tenant-isolation frr-provider)
 set(_rule COMPONENT debian EXCLUDE_FROM_ALL)
 
-install(TARGETS raild railctl RUNTIME DESTINATION usr/bin ${_rule})
+install(TARGETS raild railctl railfabric RUNTIME DESTINATION usr/bin ${_rule})
 install(TARGETS ${_plugins} RUNTIME DESTINATION usr/lib/railcni/cni ${_rule})
 install(PROGRAMS deploy/install-plugins.sh DESTINATION usr/lib/railcni ${_rule})
-install(FILES deploy/systemd/raild.service DESTINATION lib/systemd/system ${_rule})
-install(FILES deploy/debian/node.json DESTINATION ${_doc}/examples ${_rule})
+install(FILES deploy/systemd/raild.service deploy/systemd/railfabric.service DESTINATION lib/systemd/system ${_rule})
+install(FILES deploy/debian/node.json deploy/debian/railfabric.json DESTINATION ${_doc}/examples ${_rule})
 install(FILES deploy/debian/README.md DESTINATION ${_doc} RENAME README.Debian ${_rule})
 install(FILES deploy/debian/copyright DESTINATION ${_doc} ${_rule})
 install(FILES deploy/debian/lintian-overrides DESTINATION usr/share/lintian/overrides RENAME railcni ${_rule})
@@ -52,7 +52,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${CMAKE_SOURCE_DIR}/deploy/debian/postinst ${CMAKE_SOURCE_DIR}/deploy/debian/prerm ${CMAKE_SOURCE_DIR}/deploy/debian/postrm)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "RoCE NICs for Kubernetes pods on a rail-optimised network
-CNI plugins, node daemon and command line tool that give pods SR-IOV virtual
+CNI plugins, node daemon, fabric daemon and command line tool that give pods SR-IOV virtual
 functions behind Open vSwitch, keep tenants apart by rules that a NIC's
 eSwitch runs, and announce every pod address by BGP unnumbered with FRRouting.
 .

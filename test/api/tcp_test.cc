@@ -178,7 +178,8 @@ TEST_F(TcpTest, DoesNotStartWithoutEachOfItsFiles) {
   };
   config::Api api = right;
   api.client_ca_file = root_ + "/nothing";
-  EXPECT_THAT(why(api), HasSubstr("the clients' authority: read " + root_ + "/nothing: No such file"));
+  EXPECT_THAT(why(api),
+              HasSubstr("the authority of the other side: read " + root_ + "/nothing: No such file"));
   std::ofstream(root_ + "/empty") << "";
   api.client_ca_file = root_ + "/empty";
   EXPECT_THAT(why(api), HasSubstr("holds no certificate"));

@@ -88,7 +88,8 @@ def test_lintian_has_nothing_to_say(package: Path) -> None:
 
 
 def test_its_files_and_their_modes(host: Machine) -> None:
-    wanted = {"usr/bin/raild": 0o755, "usr/bin/railctl": 0o755, "lib/systemd/system/raild.service": 0o644, "etc/railcni": 0o755,
+    wanted = {"usr/bin/raild": 0o755, "usr/bin/railctl": 0o755, "usr/bin/railfabric": 0o755, "lib/systemd/system/raild.service": 0o644,
+              "lib/systemd/system/railfabric.service": 0o644, "usr/share/doc/railcni/examples/railfabric.json": 0o644, "etc/railcni": 0o755,
               "usr/lib/railcni/install-plugins.sh": 0o755, "usr/share/doc/railcni/examples/node.json": 0o644,
               **{f"{folder}/{plugin}": 0o755 for folder in ("usr/lib/railcni/cni", "opt/cni/bin") for plugin in PLUGINS}}
     for name, mode in wanted.items():
@@ -101,7 +102,7 @@ def test_its_files_and_their_modes(host: Machine) -> None:
 
 
 def test_what_it_brings_runs(host: Machine) -> None:
-    for program in ("raild", "railctl"):
+    for program in ("raild", "railctl", "railfabric"):
         assert program in host.must(program, "--help")
     for folder in ("/usr/lib/railcni/cni", "/usr/lib/cni", "/opt/cni/bin"):
         for plugin in PLUGINS:
@@ -111,6 +112,13 @@ def test_what_it_brings_runs(host: Machine) -> None:
 def test_its_example_is_right(host: Machine) -> None:
     configure(host)
     assert "right" in host.must("raild", "--check-config")
+
+
+def test_the_fabric_is_served_where_the_administrator_says_so(host: Machine) -> None:
+    assert not (host.root / "etc/systemd/system/multi-user.target.wants/railfabric.service").exists()
+    example = host("railfabric", "--config", "/usr/share/doc/railcni/examples/railfabric.json", "--check-config")
+    assert example.returncode == 1
+    assert "railfabric.json: tls: " in example.stderr and "/etc/railcni/tls/" in example.stderr, "all but the certificates is right"
 
 
 def test_the_unit_is_enabled_and_waits_for_its_configuration(host: Machine) -> None:

@@ -38,7 +38,7 @@ def versions(answer: str) -> list[str]:
 
 
 def test_the_daemon_and_its_client_start(buildah: Buildah, node: str) -> None:
-    for program in ("raild", "railctl"):
+    for program in ("raild", "railctl", "railfabric"):
         assert program in buildah.run_in(node, program, "--help")
         libraries = buildah.run_in(node, "ldd", f"/usr/bin/{program}")
         assert "not found" not in libraries, f"deploy/deps.sh image lacks a library of {program}:\n{libraries}"

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARIES = {"ovs-provider", "tenant-isolation", "frr-provider", "raild", "railctl"}
+BINARIES = {"ovs-provider", "tenant-isolation", "frr-provider", "raild", "railctl", "railfabric"}
 
 
 def outputs(target: str) -> set[str]:

@@ -66,7 +66,7 @@ def test_a_shell_takes_the_script_and_completes(shell: str, tmp_path: Path) -> N
     script = tmp_path / "completion"
     script.write_text(railctl("completion", shell))
     assert subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False, timeout=120).stderr == ""
-    assert offered(shell, script, "get", "") == {"attachments", "rails", "remotes", "tenants", "flows", "counters", "nics", "gpus", "node", "topology"}
+    assert offered(shell, script, "get", "") == {"attachments", "rails", "remotes", "tenants", "flows", "counters", "nics", "gpus", "node", "topology", "job"}
     assert offered(shell, script, "de") == {"describe"}
     assert offered(shell, script, "-o", "json", "describe", "a") == {"attachment"}
     assert offered(shell, script, "get", "rails", "-o", "w") == {"wide"}

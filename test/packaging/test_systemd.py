@@ -1,4 +1,4 @@
-"""The unit of raild: systemd takes it, and its capabilities are those that raild keeps."""
+"""The units: systemd takes them, and the capabilities of raild's are those that raild keeps."""
 
 from __future__ import annotations
 
@@ -79,12 +79,13 @@ def test_readiness_watchdog_and_end_leave_a_round_its_time() -> None:
     assert promised and grace[0] >= int(promised[1]) >= 60, "two rounds of 8 rails, 20 s for the first and 1 s for each after it"
 
 
-def test_systemd_takes_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["raild", "railfabric"])
+def test_systemd_takes_it(name: str, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze (package systemd) is not installed here")
-    unit = tmp_path / "raild.service"
-    unit.write_text(UNIT.read_text().replace("/usr/bin/raild", shutil.which("true") or "/bin/true"))
+    unit = tmp_path / f"{name}.service"
+    unit.write_text((UNIT.parent / unit.name).read_text().replace(f"/usr/bin/{name}", shutil.which("true") or "/bin/true"))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)], text=True,
                           capture_output=True, timeout=240, check=False)
-    words = [line for line in (done.stdout + done.stderr).splitlines() if "raild.service" in line]
+    words = [line for line in (done.stdout + done.stderr).splitlines() if unit.name in line]
     assert not words and done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@
 #include "cmd/railctl/accept/relay.h"
 #include "lib/base/socket_file.h"
 #include "lib/base/thread.h"
-#include "lib/base/whole_file.h"
+#include "lib/rpc/tls.h"
 
 namespace rail::accept {
 namespace {
@@ -129,12 +129,8 @@ Result<std::shared_ptr<grpc::ServerCredentials>> MutualTls(const AgentOptions& o
                     ": whoever reaches an agent can send any frame from the pod, so TCP needs --ca-file, "
                     "--cert-file and --key-file; without them serve on unix:/path");
   }
-  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  RAIL_ASSIGN(tls.pem_root_certs, ReadWhole(options.ca_file));
-  RAIL_ASSIGN(std::string cert, ReadWhole(options.cert_file));
-  RAIL_ASSIGN(std::string key, ReadWhole(options.key_file));
-  tls.pem_key_cert_pairs.push_back({std::move(key), std::move(cert)});
-  return grpc::SslServerCredentials(tls);
+  RAIL_ASSIGN(const rpc::Tls tls, rpc::ReadTls({options.ca_file, options.cert_file, options.key_file}));
+  return rpc::ServerTls(tls);
 }
 
 // "fd00::7:9500", as Kubernetes puts a pod's address before a port, as "[fd00::7]:9500".

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmd/railctl/accept/remote.h"
+#include "cmd/railctl/accept/stage.h"
 #include "cmd/railctl/accept/testing/agents.h"
 #include "rail/v1/node.grpc.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "cmd/railctl/accept/remote.h"
+#include "lib/rpc/channel.h"
 
 namespace rail::accept {
 namespace {
@@ -24,7 +24,7 @@ using Done = std::function<void(grpc::Status)>;
 Result<std::unique_ptr<Relay>> Relay::Make(const std::string& raild) {
   if (!raild.starts_with("unix:"))
     return Fail(Code::kInvalid, "--raild " + raild + " is no socket of this node (unix:PATH)");
-  RAIL_ASSIGN(const auto channel, Connect(raild, {}));
+  RAIL_ASSIGN(const auto channel, rpc::Connect(raild));
   return std::unique_ptr<Relay>(new Relay(v1::Node::NewStub(channel)));
 }
 

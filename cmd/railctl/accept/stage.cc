@@ -11,7 +11,6 @@
 
 #include "lib/base/strict_json.h"
 #include "lib/base/thread.h"
-#include "lib/base/whole_file.h"
 #include "lib/config/node_config.h"
 
 namespace rail::accept {
@@ -35,29 +34,6 @@ std::vector<Entry> Entries(JsonObject& whole, const std::string& key, JsonErrors
   }
   if (entries.empty()) errors.Add(key, "must name at least one");
   return entries;
-}
-
-struct TlsFiles {
-  std::string ca;
-  std::string cert;
-  std::string key;
-};
-
-std::optional<TlsFiles> ReadTlsFiles(JsonObject& whole, JsonErrors& errors) {
-  const nlohmann::json* const tls = whole.Object("tls");
-  if (tls == nullptr) return std::nullopt;
-  JsonObject object(*tls, "tls", errors);
-  TlsFiles files{object.String("ca_file"), object.String("cert_file"), object.String("key_file")};
-  object.RejectUnknown();
-  return files;
-}
-
-Result<Tls> ReadTls(const TlsFiles& files) {
-  Tls tls;
-  RAIL_ASSIGN(tls.ca, ReadWhole(files.ca));
-  RAIL_ASSIGN(tls.cert, ReadWhole(files.cert));
-  RAIL_ASSIGN(tls.key, ReadWhole(files.key));
-  return tls;
 }
 
 // Calls `ask` with each number below `count`, many at once. Errors: the first of `ask`, when those under way have ended.
@@ -182,11 +158,11 @@ Result<Cast> ReadCast(const std::string& path) {
     return Cast::Pod{object.String("namespace"), object.String("name"), object.String("node"),
                      object.String("agent")};
   });
-  const auto files = ReadTlsFiles(whole, errors);
+  const rpc::TlsFiles files = rpc::ReadTlsFiles(whole, "tls", errors);
   whole.RejectUnknown();
   RAIL_TRY(errors.ToStatus(path));
-  if (files) {
-    RAIL_ASSIGN(cast.tls, ReadTls(*files));
+  if (!files.empty()) {
+    RAIL_ASSIGN(cast.tls, rpc::ReadTls(files));
   }
   return cast;
 }

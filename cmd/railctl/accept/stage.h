@@ -12,13 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "cmd/railctl/accept/remote.h"
 #include "lib/base/address.h"
 #include "lib/base/error.h"
+#include "lib/rpc/channel.h"
 #include "rail/v1/accept.grpc.pb.h"
 #include "rail/v1/node.grpc.pb.h"
 
 namespace rail::accept {
+
+using rpc::Ask;
+using rpc::Connect;
+using rpc::kShort;
+using rpc::Milliseconds;
+using rpc::SetPatience;
+using rpc::Tls;
+using rpc::ToStatus;
 
 // As the file has it: {"nodes": [{"name", "raild"}], "pods": [{"namespace", "name", "node", "agent"}], "tls": {"ca_file", "cert_file", "key_file"}}
 struct Cast {

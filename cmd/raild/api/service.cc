@@ -3,7 +3,6 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,49 +16,21 @@
 #include "cmd/raild/api/messages.h"
 #include "cmd/raild/api/question_queue.h"
 #include "cmd/raild/api/state_messages.h"
-#include "cmd/raild/api/tls.h"
-#include "cmd/raild/api/watches.h"
 #include "lib/base/socket_file.h"
+#include "lib/rpc/server.h"
+#include "lib/rpc/tls.h"
+#include "lib/rpc/watches.h"
 #include "rail/v1/node.grpc.pb.h"
 #include "rail/v1/state.grpc.pb.h"
 
 namespace rail::raild {
 namespace {
 
-// Requests are tiny, and answers are bounded by the page size. Nobody with access needs more, and no client can make raild large.
-// The socket and TCP have limits of their own, so that a client that fills one leaves the other free.
-constexpr int kLargestRequest = 64 << 10;         // bytes
-constexpr int kLargestMetadata = 8 << 10;         // bytes, of a call's headers
-constexpr size_t kMostMemory = size_t{64} << 20;  // bytes, gRPC's buffers in all
-constexpr int kMostThreads = 8;    // reflection alone; all other methods share gRPC's few callback threads
-constexpr int kMostStreams = 128;  // calls at a time of one connection
+// The socket and TCP have limits of their own, so that a client that fills one leaves the other free; lib/rpc/server.cc has those of gRPC.
 constexpr size_t kMostWatches = 64;
 constexpr size_t kMostTcpWatches = 32;
-// For TCP alone. A peer that is gone, silent or slow to identify itself loses its place. A client that was let in must show its
-// certificate again from time to time.
-constexpr int kHandshakeTime = 5000;      // ms
-constexpr int kAliveEvery = 30000;        // ms without a message, then the peer is probed
-constexpr int kAliveTime = 10000;         // ms for the answer
-constexpr int kConnectionTime = 3600000;  // ms, then the client connects anew
-constexpr int kConnectionGrace = 60000;   // ms for the calls that are under way then
 constexpr auto kStopTime = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kCountersWait{200};  // for a reading, if the last is older than 1 s
-
-grpc::StatusCode StatusCodeOf(Code code) {
-  switch (code) {
-    case Code::kInvalid: return grpc::StatusCode::INVALID_ARGUMENT;
-    case Code::kNotFound: return grpc::StatusCode::NOT_FOUND;
-    case Code::kExists: return grpc::StatusCode::ALREADY_EXISTS;
-    case Code::kBusy:
-    case Code::kTransient: return grpc::StatusCode::UNAVAILABLE;
-    case Code::kUnsupported:  // UNIMPLEMENTED is gRPC's own, for a call that raild does not know
-      return grpc::StatusCode::FAILED_PRECONDITION;
-    case Code::kPermission: return grpc::StatusCode::PERMISSION_DENIED;
-    case Code::kDamaged: return grpc::StatusCode::DATA_LOSS;
-    case Code::kInternal: return grpc::StatusCode::INTERNAL;
-  }
-  return grpc::StatusCode::INTERNAL;
-}
 
 // What the watchdog has said last.
 class LastHealth {
@@ -85,8 +56,9 @@ using Events = grpc::ServerWriteReactor<Response>;
 
 class Service final : public v1::Node::CallbackService {
  public:
-  Service(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-          QuestionQueue& queue, QuestionQueue& counter_queue, size_t most_watches)
+  Service(const Sources& sources, const LastHealth& health, rpc::Watches& watches,
+          rpc::Watches& counter_watches, QuestionQueue& queue, QuestionQueue& counter_queue,
+          size_t most_watches)
       : sources_(sources),
         health_(health),
         watches_(watches),
@@ -155,13 +127,13 @@ class Service final : public v1::Node::CallbackService {
       Call*, const v1::WatchAttachmentsRequest* request) override {
     const auto changes = std::make_shared<Changes>(request->filter());
     // Deletes itself in OnDone, here and below.
-    return new Stream<v1::WatchAttachmentsResponse, engine::ViewPublisher>(
+    return new rpc::Stream<v1::WatchAttachmentsResponse, engine::ViewPublisher>(
         watches_, sources_.views, this, most_watches_,
         [changes](const engine::NodeView& view) { return changes->Next(view); });
   }
 
   Events<v1::WatchNodeResponse>* WatchNode(Call*, const v1::WatchNodeRequest*) override {
-    return new Stream<v1::WatchNodeResponse, engine::ViewPublisher>(
+    return new rpc::Stream<v1::WatchNodeResponse, engine::ViewPublisher>(
         watches_, sources_.views, this, most_watches_, [](const engine::NodeView& view) {
           v1::WatchNodeResponse response;
           response.set_view(view.version);
@@ -190,7 +162,7 @@ class Service final : public v1::Node::CallbackService {
   }
 
   Events<v1::WatchCountersResponse>* WatchCounters(Call*, const v1::WatchCountersRequest* request) override {
-    return new Stream<v1::WatchCountersResponse, counters::Sampler>(
+    return new rpc::Stream<v1::WatchCountersResponse, counters::Sampler>(
         counter_watches_, sources_.counters, this, most_watches_,
         [filter = request->filter()](const counters::PortsView& view) {
           std::vector<v1::WatchCountersResponse> responses;
@@ -211,7 +183,7 @@ class Service final : public v1::Node::CallbackService {
 
   template <class Response>
   static grpc::Status Take(Response& response, Result<Response> found) {
-    if (!found) return {StatusCodeOf(found.error().code), found.error().message};
+    if (!found) return rpc::ToGrpc(found.error());
     response = std::move(*found);
     return grpc::Status::OK;
   }
@@ -246,8 +218,8 @@ class Service final : public v1::Node::CallbackService {
 
   const Sources sources_;
   const LastHealth& health_;
-  Watches& watches_;
-  Watches& counter_watches_;
+  rpc::Watches& watches_;
+  rpc::Watches& counter_watches_;
   QuestionQueue& questions_;
   QuestionQueue& counter_questions_;  // does not wait behind an Open vSwitch that hangs
   const size_t most_watches_;
@@ -256,7 +228,7 @@ class Service final : public v1::Node::CallbackService {
 // What follows the whole state. Its watches count beside those of Node.
 class StateService final : public v1::State::CallbackService {
  public:
-  StateService(const Sources& sources, const LastHealth& health, Watches& watches, size_t most_watches,
+  StateService(const Sources& sources, const LastHealth& health, rpc::Watches& watches, size_t most_watches,
                StateSnapshots& snapshots)
       : views_(sources.views),
         health_(health),
@@ -266,7 +238,7 @@ class StateService final : public v1::State::CallbackService {
 
   Events<v1::WatchStateResponse>* WatchState(Call*, const v1::WatchStateRequest*) override {
     const auto changes = std::make_shared<StateChanges>();
-    return new Stream<v1::WatchStateResponse, engine::ViewPublisher>(
+    return new rpc::Stream<v1::WatchStateResponse, engine::ViewPublisher>(
         watches_, views_, this, most_watches_, [this, changes](const engine::NodeView& view) {
           const auto now = snapshots_.Of(view, health_.Get());
           return now == nullptr ? std::vector<v1::WatchStateResponse>() : changes->Next(*now);
@@ -276,15 +248,16 @@ class StateService final : public v1::State::CallbackService {
  private:
   const engine::ViewPublisher& views_;
   const LastHealth& health_;
-  Watches& watches_;
+  rpc::Watches& watches_;
   const size_t most_watches_;
   StateSnapshots& snapshots_;
 };
 
 // A way in: a listener with limits of its own.
 struct Listener {
-  Listener(const Sources& sources, const LastHealth& health, Watches& watches, Watches& counter_watches,
-           QuestionQueue& queue, QuestionQueue& counter_queue, StateSnapshots& snapshots, size_t most_watches)
+  Listener(const Sources& sources, const LastHealth& health, rpc::Watches& watches,
+           rpc::Watches& counter_watches, QuestionQueue& queue, QuestionQueue& counter_queue,
+           StateSnapshots& snapshots, size_t most_watches)
       : service(sources, health, watches, counter_watches, queue, counter_queue, most_watches),
         state(sources, health, watches, most_watches, snapshots) {}
 
@@ -293,26 +266,8 @@ struct Listener {
   std::unique_ptr<grpc::Server> server;
 };
 
-void Limit(grpc::ServerBuilder& builder, const char* name) {
-  grpc::ResourceQuota quota(name);
-  quota.Resize(kMostMemory);
-  quota.SetMaxThreads(kMostThreads);
-  builder.SetResourceQuota(quota);
-  builder.SetMaxReceiveMessageSize(kLargestRequest);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kLargestMetadata);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-}
-
-void LimitTcp(grpc::ServerBuilder& builder) {
-  // Two daemons on one port would share its clients.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTime);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAliveEvery);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAliveTime);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionTime);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionGrace);
+rpc::TlsFiles FilesOf(const config::Api& api) {
+  return {.ca_file = api.client_ca_file, .cert_file = api.cert_file, .key_file = api.key_file};
 }
 
 void SetServing(grpc::Server& server, const Health& health) {
@@ -324,22 +279,22 @@ void SetServing(grpc::Server& server, const Health& health) {
 Status Open(Listener& listener, grpc::ServerBuilder& builder, const std::string& where) {
   builder.RegisterService(&listener.service);
   builder.RegisterService(&listener.state);
-  listener.server = builder.BuildAndStart();
-  if (listener.server == nullptr) {
-    return Fail(Code::kInternal,
-                "serve gRPC on " + where + ": gRPC does not start (is it taken by another process?)");
-  }
+  RAIL_ASSIGN(listener.server, rpc::Start(builder, where));
   SetServing(*listener.server, {});
   return {};
 }
 
 }  // namespace
 
+Status CheckTlsFiles(const config::Api& api) {
+  return api.listen.empty() ? Status() : rpc::CheckTlsFiles(FilesOf(api));
+}
+
 struct Server::Parts {
   Parts(const Sources& sources, SocketFile socket)
       : file(std::move(socket)),
-        watches(sources.views),
-        counter_watches(sources.counters),
+        watches(sources.views, "raild"),
+        counter_watches(sources.counters, "raild"),
         local(sources, health, watches, counter_watches, queue, counter_queue, snapshots, kMostWatches),
         tcp(sources, health, watches, counter_watches, queue, counter_queue, snapshots, kMostTcpWatches) {}
 
@@ -347,8 +302,8 @@ struct Server::Parts {
   std::shared_ptr<grpc::ServerCredentials> credentials;  // gRPC asks them until its server has ended
   LastHealth health;
   StateSnapshots snapshots{UnixMs};
-  Watches watches;
-  Watches counter_watches;
+  rpc::Watches watches;
+  rpc::Watches counter_watches;
   QuestionQueue queue;
   QuestionQueue counter_queue{1};  // a reading answers all who wait for it
   Listener local;
@@ -366,7 +321,7 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
   const config::Api& api = sources.config.api;
   std::shared_ptr<grpc::ServerCredentials> credentials;
   if (!api.listen.empty()) {
-    RAIL_ASSIGN(credentials, MutualTls(api));
+    RAIL_ASSIGN_AS(credentials, rpc::ServerTls(FilesOf(api)), "serve on " + api.listen);
   }
   RAIL_ASSIGN(SocketFile file, SocketFile::Prepare(socket));
   // gRPC has only process-wide switches for these two.
@@ -376,13 +331,13 @@ Result<std::unique_ptr<Server>> Server::Start(const Sources& sources, const std:
   auto server = std::unique_ptr<Server>(new Server(std::make_unique<Parts>(sources, std::move(file))));
   Parts& parts = *server->parts_;
   grpc::ServerBuilder local;
-  Limit(local, "raild");
+  rpc::Limit(local, {.name = "raild"});
   local.AddListeningPort("unix:" + parts.file.bind_path(), grpc::InsecureServerCredentials());
   RAIL_TRY(Open(parts.local, local, socket));
   if (credentials != nullptr) {
     grpc::ServerBuilder tcp;
-    Limit(tcp, "raild-tcp");
-    LimitTcp(tcp);
+    rpc::Limit(tcp, {.name = "raild-tcp"});
+    rpc::LimitTcp(tcp);
     parts.credentials = std::move(credentials);
     tcp.AddListeningPort(api.listen, parts.credentials);
     RAIL_TRY(Open(parts.tcp, tcp, api.listen));

@@ -29,6 +29,9 @@ struct Sources {
   const counters::Sampler& counters;
 };
 
+// Whether Server can start with the files for TCP; nothing is wrong where there is no `listen`. Errors: those of rpc::CheckTlsFiles.
+Status CheckTlsFiles(const config::Api& api);
+
 class Server {
  public:
   // Serves when it returns: on the unix socket, and over TCP when node.json says so.

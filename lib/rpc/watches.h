@@ -1,6 +1,6 @@
-// The clients that watch: streams that are told of each new view, of the node or of its counters.
+// The clients that watch: streams that are told of each new view that their source publishes.
 //
-// Use:      Watches watches(views);   return new Stream<Response, ViewPublisher>(watches, views, this, most, next);   // deletes itself
+// Use:      Watches watches(views, "raild");   return new Stream<Response, ViewPublisher>(watches, views, this, most, next);   // deletes itself
 // Threads:  any; one thread of Watches' own tells the streams of new views
 // Owns:     that thread. A stream belongs to gRPC, which ends it.
 #pragma once
@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -21,7 +22,7 @@
 
 #include "lib/base/clock.h"
 
-namespace rail::raild {
+namespace rail::rpc {
 
 // One client that watches.
 class Watch {
@@ -36,10 +37,11 @@ class Watch {
 // All of them, and the thread that tells them of new views.
 class Watches {
  public:
-  // `source` publishes views: it has Current() and WaitNewer(version, deadline), and must outlive the watches.
+  // `source` publishes views: it has Current() and WaitNewer(version, deadline), and must outlive the watches. `who`: the program.
   template <class Source>
-  explicit Watches(const Source& source)
-      : wait_newer_(
+  Watches(const Source& source, const std::string& who)
+      : stopping_(grpc::StatusCode::UNAVAILABLE, who + " is stopping"),
+        wait_newer_(
             [&source](uint64_t seen, Deadline until) { return source.WaitNewer(seen, until)->version; }),
         follower_([this] { Follow(); }) {}
   ~Watches() { Stop(); }
@@ -52,6 +54,7 @@ class Watches {
  private:
   void Follow();
 
+  const grpc::Status stopping_;
   const std::function<uint64_t(uint64_t, Deadline)> wait_newer_;
   std::mutex mutex_;  // taken before a watch's own
   std::condition_variable changed_;
@@ -136,4 +139,4 @@ class Stream final : public grpc::ServerWriteReactor<Response>, public Watch {
   enum class Call { kOpen, kEnded } call_ = Call::kOpen;
 };
 
-}  // namespace rail::raild
+}  // namespace rail::rpc

@@ -1,10 +1,10 @@
-#include "cmd/raild/api/watches.h"
+#include "lib/rpc/watches.h"
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 
-namespace rail::raild {
+namespace rail::rpc {
 namespace {
 
 // A wait for a view cannot be interrupted, so this bounds how long Stop waits for it.
@@ -14,7 +14,7 @@ constexpr auto kViewWait = std::chrono::milliseconds(200);
 
 grpc::Status Watches::Add(Watch* watch, const void* listener, size_t most) {
   const std::lock_guard lock(mutex_);
-  if (stage_ == Stage::kStopping) return {grpc::StatusCode::UNAVAILABLE, "raild is stopping"};
+  if (stage_ == Stage::kStopping) return stopping_;
   const auto same_listener = [listener](const auto& entry) { return entry.second == listener; };
   if (std::ranges::count_if(watches_, same_listener) >= static_cast<ptrdiff_t>(most)) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED, std::to_string(most) + " clients are watching already"};
@@ -33,8 +33,7 @@ void Watches::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stage_ = Stage::kStopping;
-    for (const auto& [watch, listener] : watches_)
-      watch->End({grpc::StatusCode::UNAVAILABLE, "raild is stopping"});
+    for (const auto& [watch, listener] : watches_) watch->End(stopping_);
     changed_.notify_one();
   }
   if (follower_.joinable()) follower_.join();
@@ -54,4 +53,4 @@ void Watches::Follow() {
   }
 }
 
-}  // namespace rail::raild
+}  // namespace rail::rpc
