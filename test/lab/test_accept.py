@@ -20,13 +20,14 @@ from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from conftest import lab_of_its_own
 from frames import mac_bytes, packed
 from railcni_lab import daemons, kernel, vty
-from railcni_lab.layout import Shape, bridge, write_json
+from railcni_lab.layout import Shape, bridge, uplink, write_json
+from railcni_lab.speaker import communities, tenant_id
 from tables import Tables
 from wire import Wire
 from world import Port, World, eventually, settle
 
 PODS = {f"{tenant}{number}": (f"n{number}", f"tenant-{tenant}") for tenant in "ab" for number in (1, 2, 3, 4)}
-NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "offload.masks", "speed.write-bandwidth", "speed.write-latency"}
+NEEDS_A_NIC = {"isolation.verbs", "qos.pauses", "offload.ready", "offload.hardware", "offload.masks", "speed.write-bandwidth", "speed.write-latency"}
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,50 @@ def session_down(world: World) -> Iterator[None]:
         vty.configure(leaf.frr_dir, f"router bgp {leaf.asn}", "no neighbor n1 shutdown")
 
 
+@contextmanager
+def leaf_answers(world: World) -> Iterator[None]:
+    """Two flows of others lead connections to BGP from a1 to the leaf of rail0, and its answers back. bgpd accepts them as it does a node's."""
+    me = world.port("a1")
+    node, out = me.node, world.uplink_ofport(me.node, 0)
+    there = f"mod_dl_src:{world.bridge_mac(node, 0)},mod_dl_dst:{world.leaf_mac(node, 0)},output:{out}"
+    with on_switch(world, "n1", f"tcp6,in_port={me.ofport},tp_dst=179,actions={there}"), \
+            on_switch(world, "n1", f"tcp6,in_port={out},ipv6_dst={me.ipv6},tp_src=179,actions={deliver(me)}"):
+        yield
+
+
+@contextmanager
+def stolen(world: World) -> Iterator[None]:
+    """The leaf of rail0 announces b1's address as tenant-a's, as it would what a pod had told it."""
+    leaf, prefix = world.lab.leaf(0), f"{world.port('b1').ipv4}/32"
+    marks = " ".join(map(str, communities(tenant_id("namespace/tenant-a"), 0)))
+    route = f"network {prefix} route-map stolen"
+    router = [f"router bgp {leaf.asn}", "no bgp network import-check", "address-family ipv4 unicast"]
+
+    def contested() -> bool:
+        return any(a.get("contested") for a in world.railctl(world.lab.find_node("n1"), "get", "attachments")["attachments"])
+    try:
+        vty.configure(leaf.frr_dir, "route-map stolen permit 10", f"set large-community {marks}")
+        vty.configure(leaf.frr_dir, *router, route)
+        eventually("b1's address is contested", contested, bool, 30)
+        yield
+    finally:
+        vty.configure(leaf.frr_dir, *router, f"no {route}")
+        vty.configure(leaf.frr_dir, "no route-map stolen")
+        eventually("nobody contests it", contested, lambda so: not so, 30)
+        settle(world)
+
+
+@contextmanager
+def narrow_uplink(world: World) -> Iterator[None]:
+    """What n1 sends on rail0 is 50 Mbit/s at most, of which a victim alone needs 2, and waits up to 200 ms in one queue for all."""
+    node = world.lab.find_node("n1")
+    kernel.run(["tc", "-n", node.namespace, "qdisc", "add", "dev", uplink(0), "root", "tbf", "rate", "50mbit", "burst", "64kb", "latency", "200ms"])
+    try:
+        yield
+    finally:
+        kernel.run(["tc", "-n", node.namespace, "qdisc", "del", "dev", uplink(0), "root"])
+
+
 @dataclass
 class Sabotage:
     check: str
@@ -159,6 +204,9 @@ TABLE = [
              "arrived at"),
     Sabotage("isolation.flood", "a wire carries broadcasts",
              lambda w, _: carried(w, lambda me, f: f[:6] == b"\xff" * 6 and f[12:14] == EXPERIMENT), "arrived at"),
+    Sabotage("isolation.announced", "flows of others lead a1's BGP to the leaf and back", lambda w, _: leaf_answers(w), "(the leaf) answers with"),
+    Sabotage("isolation.announced", "the leaf announces b1's address for the other tenant", lambda w, _: stolen(w), "announced by two tenants"),
+    Sabotage("qos.neighbour", "the uplink of n1 is narrow, and has one queue", lambda w, _: narrow_uplink(w), "beside the noise"),
     Sabotage("qos.dscp", "a flow of others clears the TOS byte before a1",
              lambda w, _: on_switch(w, "n1", f"udp,nw_dst={w.port('a1').ipv4},actions=mod_nw_tos:0,mod_nw_ecn:0,{deliver(w.port('a1'))}"),
              "DSCP 26 ECN 2 arrives as DSCP 0 ECN 0"),
@@ -217,7 +265,7 @@ def test_what_cannot_be_shown_is_not_isolated(world: World, accept: Stage) -> No
     against = {a["to"]: a["verdict"] for a in check["attempts"] if a["rail"] == "rail0"}
     assert against["tenant-b/b1"] == "COULD_NOT_MEASURE"
     assert against["tenant-b/b3"] == "PASS"
-    shares = {name: check["seconds"] / len(check["attempts"]) for name, check in checks.items() if name != "isolation.verbs"}
+    shares = {name: check["seconds"] / len(check["attempts"]) for name, check in checks.items() if name not in ("isolation.verbs", "isolation.announced")}
     assert max(shares.values()) < 1.5 * min(shares.values()), "what was tried together took as long for each"
 
 
@@ -305,9 +353,9 @@ def test_a_run_that_was_killed_is_resumed(accept: Stage, tmp_path: Path) -> None
 
 def test_two_reports_are_compared(world: World, accept: Stage, tmp_path: Path) -> None:
     files = [tmp_path / "before.json", tmp_path / "after.json"]
-    accept.run("--only", "qos", json_file=files[0])
+    accept.run("--only", "qos.dscp", json_file=files[0])
     with on_switch(world, "n1", f"udp,nw_dst={world.port('a1').ipv4},actions=mod_nw_tos:0,{deliver(world.port('a1'))}"):
-        accept.run("--only", "qos", json_file=files[1])
+        accept.run("--only", "qos.dscp", json_file=files[1])
     diff = [str(accept.world.lab.binaries / "railctl"), "accept", "diff"]
     worse = subprocess.run([*diff, *map(str, files)], capture_output=True, text=True, timeout=30, check=False)
     assert worse.returncode == 1

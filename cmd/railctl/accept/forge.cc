@@ -79,6 +79,16 @@ std::string Udp(const IpAddress& source, const IpAddress& target, uint16_t port,
   return Summed(source, target, kUdp, Put({kSourcePort, port, length, 0}) + payload, 6);
 }
 
+std::string TcpSyn(const IpAddress& source, const IpAddress& target, uint16_t port) {
+  constexpr uint16_t kHeadOfFiveWordsAndSyn = 0x5002;
+  return Summed(source, target, kTcp,
+                Put({kSourcePort, port, 0, 1, 0, 0, kHeadOfFiveWordsAndSyn, 64240, 0, 0}), 16);
+}
+
+std::string AnswerMark(const IpAddress& source, const IpAddress& target, uint16_t port) {
+  return Of(target) + Of(source) + Put({port, kSourcePort});
+}
+
 std::string IcmpV6(const IpAddress& source, const IpAddress& target, uint8_t type, const std::string& body) {
   return Summed(source, target, kIcmpV6, Put({static_cast<uint16_t>(type << 8), 0}) + body, 2);
 }
@@ -102,6 +112,14 @@ std::optional<uint8_t> TosOf(const std::string& frame) {
   if (type == Put({kIpv4})) return at(15);
   if (type == Put({kIpv6})) return static_cast<uint8_t>(at(14) << 4 | at(15) >> 4);
   return {};
+}
+
+bool IsRefusal(const std::string& frame) {
+  constexpr size_t kFlags = 13;
+  constexpr char kRst = 4;
+  const bool v6 = frame.size() > 14 && frame.substr(12, 2) == Put({kIpv6});
+  const size_t at = 14 + (v6 ? 40 : 20) + kFlags;
+  return frame.size() > at && (frame[at] & kRst) != 0;
 }
 
 }  // namespace rail::accept

@@ -2,7 +2,7 @@
 //
 // Use:      std::string frame = Ethernet({.source = mac, .target = gateway}, Ip(mine, theirs, kUdp, Udp(mine, theirs, 4791, payload)));
 // Threads:  pure functions
-// Source:   RFC 826 (ARP), 791, 8200, 768, 4861 (ND); IEEE 802.1Q
+// Source:   RFC 826 (ARP), 791, 8200, 768, 9293 (TCP), 4861 (ND); IEEE 802.1Q
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@ namespace rail::accept {
 
 constexpr uint16_t kRocePort = 4791;
 constexpr uint16_t kExperiment = 0x88B5;  // EtherType for local experiments
+constexpr uint16_t kBgpPort = 179;
+constexpr uint8_t kTcp = 6;
 constexpr uint8_t kUdp = 17;
 constexpr uint8_t kIcmpV6 = 58;
 
@@ -38,6 +40,9 @@ std::string Ethernet(const Link& link, const Packet& packet);
 Packet Ip(const IpAddress& source, const IpAddress& target, uint8_t protocol, const std::string& payload,
           uint8_t tos = 0);
 std::string Udp(const IpAddress& source, const IpAddress& target, uint16_t port, const std::string& payload);
+// The segment with which a connection begins, and what each answer to it has in a row: addresses and ports.
+std::string TcpSyn(const IpAddress& source, const IpAddress& target, uint16_t port);
+std::string AnswerMark(const IpAddress& source, const IpAddress& target, uint16_t port);
 // `body`: after the checksum.
 std::string IcmpV6(const IpAddress& source, const IpAddress& target, uint8_t type, const std::string& body);
 
@@ -49,5 +54,7 @@ IpAddress LinkLocal(const MacAddress& mac);
 
 // The TOS byte, or the traffic class, of a frame; nothing: it is not IP, or cut before it.
 std::optional<uint8_t> TosOf(const std::string& frame);
+// Whether a TCP segment refuses a connection (RST); else it begins one. Of IPv4 and IPv6 without options.
+bool IsRefusal(const std::string& frame);
 
 }  // namespace rail::accept

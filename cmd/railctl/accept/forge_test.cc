@@ -66,6 +66,29 @@ TEST(Forge, ReadsBackTheTosByteOfBothFamilies) {
   EXPECT_FALSE(TosOf("short"));
 }
 
+TEST(Forge, AsksForAConnectionAndKnowsTheAnswer) {
+  for (const auto& [mine, theirs] : {std::pair(kA, kB), {kA6, kB6}}) {
+    const std::string syn = TcpSyn(mine, theirs, kBgpPort);
+    EXPECT_EQ(syn.size(), 20U);
+    EXPECT_EQ(Word(syn, 2), kBgpPort);
+    EXPECT_EQ(Word(syn, 12), 0x5002) << "no options, SYN";
+    EXPECT_EQ(Sum(Pseudo(mine, theirs, kTcp, syn.size()) + syn), 0xffff);
+    const std::string mark = AnswerMark(mine, theirs, kBgpPort);
+    std::string answer = syn.substr(2, 2) + syn.substr(0, 2) + syn.substr(4);
+    answer[13] = 0x12;  // SYN, ACK
+    const auto frame_of = [&](const std::string& segment) {
+      return Ethernet({kOther, kMac, {}}, Ip(theirs, mine, kTcp, segment));
+    };
+    EXPECT_NE(frame_of(answer).find(mark), std::string::npos);
+    EXPECT_EQ(Ethernet({kMac, kOther, {}}, Ip(mine, theirs, kTcp, syn)).find(mark), std::string::npos)
+        << "the question is no answer";
+    EXPECT_FALSE(IsRefusal(frame_of(answer)));
+    answer[13] = 0x14;  // RST, ACK
+    EXPECT_TRUE(IsRefusal(frame_of(answer)));
+  }
+  EXPECT_FALSE(IsRefusal("")) << "nothing has come";
+}
+
 TEST(Forge, MakesALinkLocalAddressOfAMac) {
   EXPECT_EQ(LinkLocal(kMac).ToString(), "fe80::ff:fe00:1");
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 
+#include "cmd/railctl/accept/announced.h"
 #include "cmd/railctl/accept/forge.h"
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/verbs.h"
@@ -200,15 +201,6 @@ class Trial {
     return {};
   }
 
-  static Status Send(const Port& from, const std::vector<std::string>& frames) {
-    v1::SendFramesRequest request;
-    request.set_interface(from.ifname);
-    request.set_rounds(kRounds);
-    for (const std::string& frame : frames) request.add_frames(frame);
-    RAIL_TRY(Ask(*from.agent->stub, &v1::AcceptAgent::Stub::SendFrames, request, from.agent->Whom()));
-    return {};
-  }
-
   Status SendAllowed() {
     const auto [me, mate, stranger, theirs] = scene_;
     const auto plain = From(me.ipv4, me.mac, me, mate, kPlainPort, marks_[kMine]);
@@ -216,14 +208,15 @@ class Trial {
     const auto answer = From(theirs.ipv4, theirs.mac, theirs, stranger, kPlainPort, marks_[kTheirs]);
     if (!plain || !roce || !answer)
       return Fail(Code::kUnsupported, "a pod has no IPv4 address on " + me.rail);
-    RAIL_TRY(Send(me, {*plain, *roce}));
-    return Send(theirs, {*answer});
+    RAIL_TRY(SendRounds(me, {*plain, *roce}, kRounds));
+    return SendRounds(theirs, {*answer}, kRounds);
   }
 
   // One forgery after the other: a burst of all of them could be lost on the way to the switch.
   Status SendForbidden() {
     for (size_t i = 0; i < kForged; ++i) {
-      if (const auto frame = kForgeries[i].frame(scene_, marks_[i])) RAIL_TRY(Send(scene_.me, {*frame}));
+      if (const auto frame = kForgeries[i].frame(scene_, marks_[i]))
+        RAIL_TRY(SendRounds(scene_.me, {*frame}, kRounds));
     }
     return {};
   }
@@ -276,6 +269,7 @@ class Trial {
 
 void CheckIsolation(const Stage& stage, Book& book) {
   CheckVerbs(stage, book);
+  CheckAnnounced(stage, book);
   const bool wanted =
       std::ranges::any_of(kForgeries, [&](const Forgery& forgery) { return book.Wants(forgery.check); });
   if (!wanted) return;

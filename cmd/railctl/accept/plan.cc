@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cmd/railctl/accept/casting.h"
+#include "cmd/railctl/accept/neighbour.h"
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/parts.h"
 #include "cmd/railctl/accept/rounds.h"
@@ -18,6 +19,7 @@ Size SizeOf(const Stage& stage) {
             .rails = stage.Rails().size(),
             .interfaces = stage.ports().size()};
   size.scenes = Opponents(stage).size();
+  size.noisy = TrialRounds(stage.ports()).size();
   for (const auto& circle : Circles(stage.ports())) size.largest = std::max(size.largest, circle.size());
   size.verbs = std::ranges::any_of(stage.agents(),
                                    [](const auto& agent) { return !agent->has.rdma_devices().empty(); });
@@ -32,6 +34,7 @@ Size SizeOf(size_t nodes, size_t rails) {
           .interfaces = interfaces,
           .scenes = nodes > 1 ? 3 * interfaces : interfaces,  // near; far, there and back
           .largest = nodes,
+          .noisy = nodes > 1 ? 2 * kTenants : 0,  // each end of a pair, of each tenant
           .verbs = true};
 }
 
@@ -40,6 +43,8 @@ std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts) {
   const double program = size.verbs ? 7 : 0;  // 5 s of traffic, and its beginning
   return {{"configuration", "nodes asked", size.nodes, 0.7},
           {"isolation", "a pod against one of another tenant", size.scenes, 0.4},
+          {"isolation", "connections to speakers of BGP", size.interfaces, 0.2},
+          {"qos", "rounds beside a noisy tenant", size.noisy, size.verbs ? 30.0 : 4.0},
           {"qos", "marks sent and read", 2 * size.interfaces, 0.1},
           {"offload", "flows of a pod under load", size.interfaces, 0.5},
           {"offload", "masks of a node under load", size.nodes, 0.5},

@@ -22,6 +22,7 @@ struct Size {
   size_t interfaces = 0;  // of all pods
   size_t scenes = 0;      // an interface against a pod of another tenant
   size_t largest = 0;     // interfaces of one tenant on one rail
+  size_t noisy = 0;       // rounds in which pods are beside a noisy tenant
   bool verbs = false;     // pods have RDMA devices
 };
 Size SizeOf(const Stage& stage);

@@ -309,8 +309,14 @@ TEST(Search, SendsAboutAsOftenAsItReceives) {
 
 TEST(Plan, SaysHowLongSixtyFourNodesWithEightRailsTake) {
   // Two tenants with a pod on each node: 1,024 interfaces, each of them against two pods of the other tenant.
-  const Size size{
-      .nodes = 64, .pods = 128, .rails = 8, .interfaces = 1024, .scenes = 2048, .largest = 64, .verbs = true};
+  const Size size{.nodes = 64,
+                  .pods = 128,
+                  .rails = 8,
+                  .interfaces = 1024,
+                  .scenes = 2048,
+                  .largest = 64,
+                  .noisy = 4,
+                  .verbs = true};
   std::ostringstream page;
   PrintPlan(size, PlanOf(size, false), page);
   std::cout << page.str();

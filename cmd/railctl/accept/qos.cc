@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cmd/railctl/accept/forge.h"
+#include "cmd/railctl/accept/neighbour.h"
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/watch.h"
 #include "lib/base/text.h"
@@ -28,16 +29,15 @@ std::string Shown(uint8_t tos) {
 
 Result<Attempt> TryMarks(const Port& from, const Port& to) {
   std::vector<std::string> marks;
-  v1::SendFramesRequest request;
-  request.set_interface(from.ifname);
+  std::vector<std::string> frames;
   for (const uint8_t tos : kSent) {
     marks.push_back(fmt::format("RailCNI accept {}, {}", Shown(tos), from.pod()).substr(0, 64));
-    request.add_frames(
+    frames.push_back(
         Ethernet({from.mac, from.gateway, {}},
                  Ip(from.ipv4, to.ipv4, kUdp, Udp(from.ipv4, to.ipv4, kPort, marks.back()), tos)));
   }
   RAIL_ASSIGN(const auto eyes, Watch::Open(*to.agent, {to.ifname}, marks));
-  RAIL_TRY(Ask(*from.agent->stub, &v1::AcceptAgent::Stub::SendFrames, request, from.agent->Whom()));
+  RAIL_TRY(SendRounds(from, frames, 1));
   Attempt attempt;
   attempt.set_verdict(kPass);
   std::string seen;
@@ -57,6 +57,8 @@ Result<Attempt> TryMarks(const Port& from, const Port& to) {
 }  // namespace
 
 void CheckQos(const Stage& stage, Book& book) {
+  CheckNeighbours(stage, book);
+  if (!book.Wants("qos.dscp")) return;
   bool tried = false;
   for (const auto& [from, to] : Mates(stage)) {
     if (from->ipv4.is_unspecified() || to->ipv4.is_unspecified()) continue;
@@ -67,7 +69,7 @@ void CheckQos(const Stage& stage, Book& book) {
     book.Add("qos.dscp", Between(*from, *to, std::move(attempt)));
     tried = true;
   }
-  if (!tried) book.AddToAll("qos", NotMeasured("no tenant has two pods with IPv4 addresses on one rail"));
+  if (!tried) book.Add("qos.dscp", NotMeasured("no tenant has two pods with IPv4 addresses on one rail"));
 }
 
 }  // namespace rail::accept

@@ -1,4 +1,5 @@
-// What the network does to marks of packets on their way: DSCP and ECN, by which switches and NICs tell RoCE from the rest.
+// What the network does to marks of packets on their way: DSCP and ECN, by which switches and NICs tell RoCE from the rest; and what noise does
+// to others (neighbour.h).
 //
 // Use:      CheckQos(stage, book);
 // Threads:  one

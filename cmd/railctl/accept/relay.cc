@@ -51,6 +51,22 @@ grpc::ServerUnaryReactor* Relay::ListAttachments(grpc::CallbackServerContext* co
   });
 }
 
+grpc::ServerUnaryReactor* Relay::ListRemotes(grpc::CallbackServerContext* context,
+                                             const v1::ListRemotesRequest* request,
+                                             v1::ListRemotesResponse* response) {
+  return PassOn(context, [&](grpc::ClientContext* to, Done done) {
+    raild_->async()->ListRemotes(to, request, response, std::move(done));
+  });
+}
+
+grpc::ServerUnaryReactor* Relay::ListCounters(grpc::CallbackServerContext* context,
+                                              const v1::ListCountersRequest* request,
+                                              v1::ListCountersResponse* response) {
+  return PassOn(context, [&](grpc::ClientContext* to, Done done) {
+    raild_->async()->ListCounters(to, request, response, std::move(done));
+  });
+}
+
 grpc::ServerUnaryReactor* Relay::ListFlows(grpc::CallbackServerContext* context,
                                            const v1::ListFlowsRequest* request,
                                            v1::ListFlowsResponse* response) {

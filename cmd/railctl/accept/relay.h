@@ -29,6 +29,12 @@ class Relay final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListAttachments(grpc::CallbackServerContext* context,
                                             const v1::ListAttachmentsRequest* request,
                                             v1::ListAttachmentsResponse* response) override;
+  grpc::ServerUnaryReactor* ListRemotes(grpc::CallbackServerContext* context,
+                                        const v1::ListRemotesRequest* request,
+                                        v1::ListRemotesResponse* response) override;
+  grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
+                                         const v1::ListCountersRequest* request,
+                                         v1::ListCountersResponse* response) override;
   grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
                                       const v1::ListFlowsRequest* request,
                                       v1::ListFlowsResponse* response) override;

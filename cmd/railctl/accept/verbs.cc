@@ -106,6 +106,10 @@ Attempt TryStranger(const Port& me, const Port& stranger, bool datagrams,
 
 }  // namespace
 
+bool HasVerbs(const Port& port, const std::string& program) {
+  return DeviceOf(port, program).has_value();
+}
+
 Result<VerbsRun> RunVerbs(const Port& from, const Port& to, const std::string& program, uint32_t seconds,
                           bool datagrams, uint32_t more_seconds) {
   constexpr int kTries = 50;

@@ -12,6 +12,9 @@
 
 namespace rail::accept {
 
+// Whether the pod has the program of perftest, and a device for the interface.
+bool HasVerbs(const Port& port, const std::string& program);
+
 struct VerbsRun {
   v1::RunPerftestResponse client;          // `from`'s end
   Result<v1::RunPerftestResponse> server;  // `to`'s end; an error where it has waited in vain

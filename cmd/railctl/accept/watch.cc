@@ -2,6 +2,15 @@
 
 namespace rail::accept {
 
+Status SendRounds(const Port& from, const std::vector<std::string>& frames, uint32_t rounds) {
+  v1::SendFramesRequest request;
+  request.set_interface(from.ifname);
+  request.set_rounds(rounds);
+  for (const std::string& frame : frames) request.add_frames(frame);
+  RAIL_TRY(Ask(*from.agent->stub, &v1::AcceptAgent::Stub::SendFrames, request, from.agent->Whom()));
+  return {};
+}
+
 Result<std::unique_ptr<Watch>> Watch::Open(const PodAgent& agent, const std::vector<std::string>& interfaces,
                                            const std::vector<std::string>& marks) {
   std::unique_ptr<Watch> watch(new Watch(agent.Whom()));

@@ -1,6 +1,7 @@
-// What arrives in a pod, by the marks that frames carry: the eyes of a check, open before anything is sent.
+// What is sent from a pod by hand, and what arrives in one, by the marks that frames carry: the eyes of a check, open before anything is sent.
 //
 // Use:      RAIL_ASSIGN(const auto eyes, Watch::Open(agent, {"net1"}, {mark}));   // returns when the sockets are open
+//           RAIL_TRY(SendRounds(from, {frame}, 20));
 //           eyes->WaitFor(0, 20, patience);                                       // until 20 frames with the first mark have come
 //           eyes->Counts()[0].frames()
 // Threads:  one; a thread of its own reads
@@ -17,6 +18,9 @@
 #include "cmd/railctl/accept/stage.h"
 
 namespace rail::accept {
+
+// All frames, `rounds` times. Errors: those of asking its agent.
+Status SendRounds(const Port& from, const std::vector<std::string>& frames, uint32_t rounds);
 
 class Watch {
  public:
