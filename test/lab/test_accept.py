@@ -30,13 +30,17 @@ NEEDS_A_NIC = {"isolation.verbs", "offload.ready", "offload.hardware", "speed.wr
 HEAD = ("check", "sabotage", "verdict", "what it says")
 
 
+def keep_foreign_flows(world: World) -> None:
+    for node in world.lab.nodes():
+        config = json.loads(node.config_file.read_text())
+        config["ovs"]["remove_foreign_flows"] = False
+        write_json(node.config_file, config)
+
+
 @pytest.fixture(scope="module")
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     with lab_of_its_own(request.config, "ac", Shape(nodes=4, rails=2, spines=1, devices=2, units=2), PODS) as world:
-        for node in world.lab.nodes():
-            config = json.loads(node.config_file.read_text())
-            config["ovs"]["remove_foreign_flows"] = False
-            write_json(node.config_file, config)
+        keep_foreign_flows(world)
         settle(world)
         yield world
 
@@ -248,7 +252,7 @@ def test_the_quick_way_names_the_same_culprit(world: World, accept: Stage) -> No
 def test_a_restart_is_measured_while_somebody_makes_it(world: World, accept: Stage) -> None:
     accept.write(["a1", "a2", "a3"])
     try:
-        status, checks = accept.while_restarting(4, lambda: daemons.restart_raild(world.lab, world.lab.find_node("n2")))
+        status, checks = accept.during("restart", 4, lambda: daemons.restart_raild(world.lab, world.lab.find_node("n2")))
     finally:
         accept.write()
     silence = checks["restart.silence"]
@@ -262,7 +266,7 @@ def test_a_restart_is_measured_while_somebody_makes_it(world: World, accept: Sta
 def test_a_restart_that_nobody_made_proves_nothing(accept: Stage) -> None:
     accept.write(["a1", "a2"])
     try:
-        status, checks = accept.while_restarting(1, lambda: None)
+        status, checks = accept.during("restart", 1, lambda: None)
     finally:
         accept.write()
     assert status == 3 and checks["restart.silence"]["verdict"] == "COULD_NOT_MEASURE"
@@ -279,7 +283,7 @@ def test_a_pod_that_is_silent_for_too_long_is_named(world: World, accept: Stage)
 
     accept.write(["a1", "a2", "a3"])
     try:
-        status, checks = accept.while_restarting(4, silence)
+        status, checks = accept.during("restart", 4, silence)
     finally:
         accept.write()
     found = checks["restart.silence"]

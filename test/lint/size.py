@@ -8,7 +8,7 @@ import tree
 
 # What is counted -> (limit, goal).
 LIMITS: dict[str, tuple[int, int]] = {
-    "lines of the product": (73_000, 50_000),
+    "lines of the product": (74_400, 50_000),
     "words of the pages": (58_000, 58_000),
     "data members of the largest class": (15, 15),
     "arrows between folders": (115, 111),

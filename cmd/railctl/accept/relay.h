@@ -29,6 +29,13 @@ class Relay final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListAttachments(grpc::CallbackServerContext* context,
                                             const v1::ListAttachmentsRequest* request,
                                             v1::ListAttachmentsResponse* response) override;
+  grpc::ServerUnaryReactor* ListRemotes(grpc::CallbackServerContext* context,
+                                        const v1::ListRemotesRequest* request,
+                                        v1::ListRemotesResponse* response) override;
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
+                                  v1::CheckResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext* context,
+                                                             const v1::WatchNodeRequest* request) override;
   grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
                                       const v1::ListFlowsRequest* request,
                                       v1::ListFlowsResponse* response) override;
