@@ -14,6 +14,8 @@ ExitCode Accept(const Context& context, std::ostream& err) {
                                    .networks = flags.networks,
                                    .plan = flags.plan,
                                    .restarts = flags.restarts,
+                                   .failure = flags.failure,
+                                   .churn = flags.churn,
                                    .quick = flags.quick,
                                    .only = flags.only,
                                    .json_file = flags.json_file,

@@ -131,6 +131,8 @@ std::string Contradiction(const Flags& flags, const std::string& path) {
            "one of the two";
   if (!flags.kubernetes && !(flags.nodes.empty() && flags.networks.empty()))
     return "--nodes and --networks go with --kubernetes: the file of --stage names its own";
+  if (flags.kubernetes && flags.churn != 0)
+    return "--churn goes with --stage: with --kubernetes the run's own pods come and go";
   if (flags.command == Command::kVersion && flags.client_only && !flags.server.empty())
     return "--client asks nobody, and --server says whom to ask";
   if (std::string problem = FabricContradiction(flags, path); !problem.empty()) return problem;

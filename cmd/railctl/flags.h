@@ -93,6 +93,8 @@ struct Flags {
   std::vector<std::string> networks;
   bool plan = false;
   uint32_t restarts = 0;
+  uint32_t failure = 0;
+  uint32_t churn = 0;
   bool quick = false;
   bool resume = false;
   std::vector<std::string> only;

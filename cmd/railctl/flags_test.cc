@@ -232,6 +232,12 @@ TEST(ParseFlags, AcceptRunsByItselfAndHasCommandsOfItsOwn) {
   EXPECT_THAT(Parse({"accept", "--stage", "s", "--kubernetes"}).text, HasSubstr("one of the two"));
   EXPECT_THAT(Parse({"accept", "--stage", "s", "--nodes", "a"}).text, HasSubstr("go with --kubernetes"));
   EXPECT_THAT(Parse({"accept", "--stage", "s", "--restarts", "91"}).text, HasSubstr("--restarts"));
+  EXPECT_THAT(Parse({"accept", "--stage", "s", "--failure", "0"}).text, HasSubstr("--failure"));
+  EXPECT_THAT(Parse({"accept", "--kubernetes", "--churn", "9"}).text, HasSubstr("--churn goes with --stage"));
+  const Parsed made = Parse({"accept", "--stage", "s", "--failure", "120", "--churn", "9"});
+  ASSERT_TRUE(made.flags) << made.text;
+  EXPECT_EQ(made.flags->failure, 120U);
+  EXPECT_EQ(made.flags->churn, 9U);
   EXPECT_THAT(Parse({"accept", "frob"}).text, HasSubstr("there are: show, diff, agent"));
   const Parsed pods = Parse({"accept", "--kubernetes", "--nodes", "a,b", "--networks", "x/y"});
   ASSERT_TRUE(pods.flags) << pods.text;

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "cmd/railctl/accept/churn.h"
+#include "cmd/railctl/accept/failure.h"
 #include "cmd/railctl/accept/restarts.h"
 #include "cmd/railctl/accept/run.h"
 #include "lib/base/address.h"
@@ -312,6 +314,17 @@ void AddAccept(CLI::App& app, Flags& flags) {
                    "measure for so long what the restarts cost that you make meanwhile (group restart)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1U, accept::kLongestWindow));
+  accept
+      ->add_option("--failure", flags.failure,
+                   "measure, for so long at most, what it costs that you take a leaf's port down and up "
+                   "(group failure)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1U, accept::kLongestFailure));
+  accept
+      ->add_option("--churn", flags.churn,
+                   "measure for so long the pods that you attach and detach meanwhile (group churn)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1U, accept::kLongestChurn));
   accept->add_flag("--quick", flags.quick, "as few pairs as tell who is to blame, not all");
   accept
       ->add_option("--only", flags.only,

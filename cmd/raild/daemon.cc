@@ -69,8 +69,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(config::NodeConfig config, engine:
   RAIL_TRY(daemon->WatchSignalsAndWakeups());
   daemon->node_file_.Begin(file.has_value());
   if (!file) daemon->node_status_.Note(engine::Part::kNodeFile, file);  // as it is, it was tried already
-  RAIL_ASSIGN(daemon->server_, Server::Start({daemon->views_, daemon->config_, daemon->workers_.inspector(),
-                                              daemon->workers_.sampler()},
+  Workers& workers = daemon->workers_;
+  RAIL_ASSIGN(daemon->server_, Server::Start({daemon->views_, daemon->config_, workers.inspector(),
+                                              workers.sampler(), [&workers] { return workers.runs(); }},
                                              paths.socket));
   return daemon;
 }

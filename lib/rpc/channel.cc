@@ -2,10 +2,18 @@
 
 #include <grpc/support/time.h>
 
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <vector>
+
+#include "lib/base/thread.h"
+
 namespace rail::rpc {
 namespace {
 
 constexpr int kLargestAnswer = 64 << 20;  // bytes
+constexpr size_t kAtOnce = 64;            // of whom answers are waited for
 
 int Number(Milliseconds time) {
   return static_cast<int>(time.count());
@@ -46,6 +54,26 @@ Status ToStatus(const grpc::Status& answer, const std::string& whom) {
     case grpc::StatusCode::DEADLINE_EXCEEDED: return Fail(Code::kTransient, whom + " does not answer");
     default: return Fail(Code::kTransient, text);
   }
+}
+
+Status AskAll(size_t count, const std::function<Status(size_t)>& ask) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::future<Status>> threads;
+  for (size_t i = 0; i < std::min(count, kAtOnce); ++i) {
+    threads.push_back(Beside([&]() -> Status {
+      for (size_t mine = next++; mine < count; mine = next++) RAIL_TRY(ask(mine));
+      return {};
+    }));
+  }
+  Status all;
+  for (auto& thread : threads) {
+    Status done = thread.get();
+    if (all && !done) {
+      all = done;
+      next = count;
+    }
+  }
+  return all;
 }
 
 void SetPatience(grpc::ClientContext& context, Milliseconds patience) {

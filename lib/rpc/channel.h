@@ -9,6 +9,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,9 @@ Result<std::shared_ptr<grpc::Channel>> Connect(const std::string& target, const 
 // An answer as ours. `whom`: "the agent of pod ml/train-0". Errors: kInvalid, kUnsupported: the question cannot be answered there; kTransient: no
 // answer.
 Status ToStatus(const grpc::Status& answer, const std::string& whom);
+
+// Calls `ask` with each number below `count`, many at once. Errors: the first of `ask`, when those under way have ended.
+Status AskAll(size_t count, const std::function<Status(size_t)>& ask);
 
 // `patience`: how long the answer may take.
 void SetPatience(grpc::ClientContext& context, Milliseconds patience);

@@ -22,7 +22,8 @@ MARK = "railcni.io/accept"
 LONG = ("--only", "restart", "--restarts", "90")  # seconds that a run takes at least, so that its middle can be met
 LIFETIME = 180  # seconds, from the start or the last renewal on: kLifetime of kubernetes_pods.cc
 # A userspace datapath offloads nothing, and the lab has no RDMA.
-NEEDS_A_NIC = {"isolation.verbs", "qos.pauses", "offload.ready", "offload.hardware", "offload.masks", "speed.write-bandwidth", "speed.write-latency"}
+NEEDS_A_NIC = {"isolation.verbs", "qos.pauses", "offload.ready", "offload.hardware", "offload.masks",
+               "speed.write-bandwidth", "speed.write-latency"}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,11 @@ def test_by_the_readme_a_run_proves_what_it_can_and_leaves_nothing(begun: Kube, 
     verdicts = {check["id"]: check["verdict"] for check in report["checks"]}
     assert {check for check, verdict in verdicts.items() if verdict == "COULD_NOT_MEASURE"} == NEEDS_A_NIC, shown.stdout
     assert "FAIL" not in verdicts.values(), shown.stdout
-    assert len(verdicts) == 24
+    assert len(verdicts) == 27
+    churned = {check["id"]: {a["from"]: a["seen"] for a in check["attempts"]} for check in report["checks"] if check["group"] == "churn"}
+    for verb in ("add", "del"):
+        assert set(churned[f"churn.{verb}"]) == {"n1", "n2"}
+    assert all("ovs-provider: " in seen and " 0 failed" in seen for seen in churned["churn.add"].values())
     names = {attempt["from"] for check in report["checks"] for attempt in check["attempts"] if check["id"] == "isolation.other-tenant"}
     assert names == {f"{space}/{name}" for space in SPACES for name in ("n1", "n2")}
     cost.lost = f"{report['seconds']:.0f} s"

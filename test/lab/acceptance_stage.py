@@ -16,6 +16,8 @@ from world import World, eventually
 
 SOON = 20
 HEAD = ("check", "sabotage", "verdict", "what it says")  # of the table of tests that it can fail
+# Of each group for which somebody has to do something: its flag, and how it asks.
+ASKS = {"restart": ("--restarts", "restart now"), "failure": ("--failure", "take down now"), "churn": ("--churn", "attach and detach pods now")}
 
 
 class Stage:
@@ -55,13 +57,14 @@ class Stage:
         return subprocess.run([str(self.world.lab.binaries / "railctl"), "accept", "--stage", str(self.file), *report, *words],
                               capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, "NO_COLOR": "1"})
 
-    def while_restarting(self, seconds: int, happens: Callable[[], None], only: str = "restart") -> tuple[int, dict[str, dict[str, Any]]]:
-        """As verdicts(), of the group restart: what happens once its time has begun."""
-        words = ["--stage", str(self.file), "--only", only, "--restarts", str(seconds), "-o", "json"]
+    def during(self, group: str, seconds: int, happens: Callable[[], None], only: str = "") -> tuple[int, dict[str, dict[str, Any]]]:
+        """As verdicts(), of a group for which somebody has to do something: what happens once its time has begun."""
+        flag, asks = ASKS[group]
+        words = ["--stage", str(self.file), "--only", only or group, flag, str(seconds), "-o", "json"]
         with subprocess.Popen([str(self.world.lab.binaries / "railctl"), "accept", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as run:
             assert run.stderr is not None
-            assert "restart now" in run.stderr.readline()
+            assert asks in run.stderr.readline()
             happens()
             out, err = run.communicate(timeout=10 * seconds + 60)
         assert out, err

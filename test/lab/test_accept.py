@@ -20,14 +20,15 @@ from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from conftest import lab_of_its_own
 from frames import mac_bytes, packed
 from railcni_lab import daemons, kernel, vty
-from railcni_lab.layout import Shape, bridge, uplink, write_json
+from railcni_lab.layout import Shape, bridge, uplink
 from railcni_lab.speaker import communities, tenant_id
 from tables import Tables
 from wire import Wire
 from world import Port, World, eventually, settle
 
 PODS = {f"{tenant}{number}": (f"n{number}", f"tenant-{tenant}") for tenant in "ab" for number in (1, 2, 3, 4)}
-NEEDS_A_NIC = {"isolation.verbs", "qos.pauses", "offload.ready", "offload.hardware", "offload.masks", "speed.write-bandwidth", "speed.write-latency"}
+NEEDS_A_NIC = {"isolation.verbs", "qos.pauses", "offload.ready", "offload.hardware", "offload.masks",
+               "speed.write-bandwidth", "speed.write-latency"}
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +281,7 @@ def test_the_quick_way_names_the_same_culprit(world: World, accept: Stage) -> No
 def test_a_restart_is_measured_while_somebody_makes_it(world: World, accept: Stage) -> None:
     accept.write(["a1", "a2", "a3"])
     try:
-        status, checks = accept.while_restarting(4, lambda: daemons.restart_raild(world.lab, world.lab.find_node("n2")))
+        status, checks = accept.during("restart", 4, lambda: daemons.restart_raild(world.lab, world.lab.find_node("n2")))
     finally:
         accept.write()
     silence = checks["restart.silence"]
@@ -294,7 +295,7 @@ def test_a_restart_is_measured_while_somebody_makes_it(world: World, accept: Sta
 def test_a_restart_that_nobody_made_proves_nothing(accept: Stage) -> None:
     accept.write(["a1", "a2"])
     try:
-        status, checks = accept.while_restarting(1, lambda: None)
+        status, checks = accept.during("restart", 1, lambda: None)
     finally:
         accept.write()
     assert status == 3 and checks["restart.silence"]["verdict"] == "COULD_NOT_MEASURE"
@@ -311,7 +312,7 @@ def test_a_pod_that_is_silent_for_too_long_is_named(world: World, accept: Stage)
 
     accept.write(["a1", "a2", "a3"])
     try:
-        status, checks = accept.while_restarting(4, silence)
+        status, checks = accept.during("restart", 4, silence)
     finally:
         accept.write()
     found = checks["restart.silence"]

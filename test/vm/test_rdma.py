@@ -341,7 +341,7 @@ def restart_under_load(world: World) -> None:
 
 def test_accept_finds_no_queue_pair_lost_while_a_daemon_restarts(world: World, accept: Stage) -> None:
     accept.write(["a1", "a2", "b1", "b2"])
-    status, checks = accept.while_restarting(WINDOW, lambda: restart_under_load(world), QUEUE_PAIRS)
+    status, checks = accept.during("restart", WINDOW, lambda: restart_under_load(world), QUEUE_PAIRS)
     assert set(checks) == {QUEUE_PAIRS}
     assert (status, checks[QUEUE_PAIRS]["verdict"]) == (0, "PASS"), checks
     assert {frozenset((a["from"], a["to"])) for a in checks[QUEUE_PAIRS]["attempts"]} == {frozenset((f"tenant-{t}/{t}1", f"tenant-{t}/{t}2")) for t in "ab"}
@@ -363,7 +363,7 @@ def test_accept_names_the_pair_whose_queue_pair_is_lost(world: World, accept: St
             kernel.run([*in_pod(world, "a1"), "tc", "qdisc", "del", *loss])
 
     accept.write(["a1", "a2", "b1", "b2"])
-    status, checks = accept.while_restarting(WINDOW, restart_and_lose, QUEUE_PAIRS)
+    status, checks = accept.during("restart", WINDOW, restart_and_lose, QUEUE_PAIRS)
     found = checks[QUEUE_PAIRS]
     assert (status, found["verdict"]) == (1, "FAIL"), checks
     verdicts = {frozenset((a["from"], a["to"])): a["verdict"] for a in found["attempts"]}

@@ -79,7 +79,19 @@ class Raild final : public v1::Node::Service {
   grpc::Status Doctor(grpc::ServerContext*, const v1::DoctorRequest*, v1::DoctorResponse*) override {
     return {StatusCode::INVALID_ARGUMENT, "no such rail"};
   }
+  // Two views; then until nobody reads any more.
+  grpc::Status WatchNode(grpc::ServerContext* context, const v1::WatchNodeRequest*,
+                         grpc::ServerWriter<v1::WatchNodeResponse>* writer) override {
+    v1::WatchNodeResponse response;
+    for (const uint64_t view : {7U, 8U}) {
+      response.set_view(view);
+      writer->Write(response);
+    }
+    ended_ = Eventually([&] { return context->IsCancelled(); });
+    return grpc::Status::OK;
+  }
   std::chrono::system_clock::duration left_{};
+  std::atomic<bool> ended_ = false;
 };
 
 TEST_F(AcceptInKubernetes, AgentPassesOnWhatIsAskedOfRaild) {
@@ -99,6 +111,15 @@ TEST_F(AcceptInKubernetes, AgentPassesOnWhatIsAskedOfRaild) {
   ASSERT_FALSE(doctor);
   EXPECT_EQ(doctor.error().code, Code::kInvalid);
   EXPECT_THAT(doctor.error().message, HasSubstr("no such rail"));
+  grpc::ClientContext context;
+  const auto watch = node->WatchNode(&context, {});
+  v1::WatchNodeResponse view;
+  ASSERT_TRUE(watch->Read(&view) && watch->Read(&view));
+  EXPECT_EQ(view.view(), 8U);
+  context.TryCancel();
+  EXPECT_FALSE(watch->Read(&view));
+  EXPECT_EQ(watch->Finish().error_code(), StatusCode::CANCELLED);
+  EXPECT_TRUE(Eventually([&] { return raild.ended_.load(); })) << "raild's call ends with the caller's";
   const auto tenants = Ask(*node, &v1::Node::Stub::ListTenants, {}, "raild", seconds(10));
   ASSERT_FALSE(tenants) << "what no check needs is not passed on";
   EXPECT_EQ(tenants.error().code, Code::kUnsupported);

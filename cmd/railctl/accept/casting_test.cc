@@ -142,6 +142,20 @@ TEST(PodObjects, AskForTheNetworksAndTheirDevicesOnTheNodeAlone) {
   EXPECT_EQ(pod["spec"]["volumes"][0]["secret"]["secretName"], "certificates-1234");
 }
 
+TEST(PodObjects, OfChurnDoNothing) {
+  const json pod =
+      ChurnPodObject({"1234-5"}, {"railcni:1", ""}, "gpu-1", {{"rail0", "default/rail0", "x/gpu"}});
+  EXPECT_EQ(pod["metadata"]["name"], "churn-gpu-1");
+  EXPECT_EQ(pod["metadata"]["labels"]["railcni.io/accept"], "churn") << "it is no agent";
+  EXPECT_EQ(pod["metadata"]["ownerReferences"][0]["uid"], "1234-5");
+  EXPECT_EQ(pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"], "default/rail0");
+  EXPECT_EQ(pod["spec"]["terminationGracePeriodSeconds"], 1);
+  const json& container = pod["spec"]["containers"][0];
+  EXPECT_EQ(container["resources"]["limits"], json({{"x/gpu", "1"}}));
+  EXPECT_EQ(container["securityContext"]["runAsUser"], 65534);
+  EXPECT_FALSE(pod["spec"].contains("volumes"));
+}
+
 TEST(PodObjects, OwnerGoesByItself) {
   const json job = JobObject({"railcni:1", ""}, std::chrono::seconds(180));
   EXPECT_EQ(job["spec"]["template"]["metadata"]["labels"], json({{"railcni.io/accept", "run"}}));

@@ -24,6 +24,7 @@ using std::chrono::seconds;
 constexpr seconds kAnswer{60};     // for one answer of the API server
 constexpr seconds kReady{300};     // for pods to be ready
 constexpr seconds kGone{120};      // for pods to be gone
+constexpr seconds kComes{90};      // for one that comes and goes to be there
 constexpr seconds kLifetime{180};  // of what nobody keeps alive
 constexpr seconds kRenewal{60};
 constexpr seconds kValid{86'400};  // the certificates of a run
@@ -168,6 +169,7 @@ Result<Cast> KubernetesPods::MakeAll(std::ostream& err) {
   for (const char* space : kSpaces) RAIL_TRY(MakeObjects(space, certificates));
   Cast cast;
   cast.tls = {certificates.ca, certificates.asker.cert, certificates.asker.key, kAgentName};
+  cast.churn = [this](uint32_t times) { return Churn(times); };
   for (const char* space : kSpaces) {
     RAIL_ASSIGN(const Objects pods, WaitUntilReady(space));
     for (const auto& [name, pod] : pods) {
@@ -181,6 +183,7 @@ Result<Cast> KubernetesPods::MakeAll(std::ostream& err) {
 Status KubernetesPods::MakeObjects(const std::string& space, const Certificates& certificates) {
   RAIL_ASSIGN(const json job, Create(client_, JobPath(space, ""), JobObject(image_, kLifetime)));
   const Owner owner{TextAt(job, {"metadata", "uid"})};
+  if (space == kSpaces[0]) owner_ = owner;
   RAIL_TRY(Create(client_, "/api/v1/namespaces/" + space + "/secrets", SecretObject(owner, certificates)));
   for (const std::string& node : nodes_)
     RAIL_TRY(Create(client_, PodsPath(space), PodObject(owner, image_, node, networks_)));
@@ -200,6 +203,37 @@ Result<Objects> KubernetesPods::WaitUntilReady(const std::string& space) {
     return FailWrapped(pods.error(), "wait for pods (" + waiting + "; `kubectl -n " + space +
                                          " get events` says more; --nodes names other nodes)");
   return pods;
+}
+
+Status KubernetesPods::Churn(uint32_t times) {
+  return AskAll(nodes_.size(), [&](size_t i) -> Status {
+    Client client(endpoint_, kUserAgent);
+    for (uint32_t time = 0; time < times; ++time) RAIL_TRY(ComeAndGo(client, nodes_[i]));
+    return {};
+  });
+}
+
+Status KubernetesPods::ComeAndGo(Client& client, const std::string& node) const {
+  const std::string space = kSpaces[0];
+  const json pod = ChurnPodObject(owner_, image_, node, networks_);
+  const std::string name = TextAt(pod, {"metadata", "name"});
+  const std::string path = PodsPath(space) + "?fieldSelector=metadata.name%3D" + kubernetes::Escaped(name);
+  RAIL_TRY(Create(client, PodsPath(space), pod));
+  std::string waiting;
+  const auto came =
+      kubernetes::WaitForObjects(client, path, After(kComes), [&](const Objects& pods) -> Result<bool> {
+        if (pods.empty()) return Fail(Code::kTransient, "somebody has deleted it");
+        waiting = Missing(pods.begin()->second);
+        if (HasFailed(pods.begin()->second)) return Fail(Code::kTransient, "it has ended");
+        return waiting.empty();
+      });
+  RAIL_TRY(AskFor(client, {.method = "DELETE", .path = PodsPath(space) + "/" + name},
+                  "delete pod " + space + "/" + name, After(kAnswer)));
+  RAIL_TRY_AS(kubernetes::WaitForObjects(client, path, After(kGone),
+                                         [](const Objects& pods) -> Result<bool> { return pods.empty(); }),
+              "wait until pod " + space + "/" + name + " is gone");
+  if (!came) return FailWrapped(came.error(), "wait for pod " + space + "/" + name + " (" + waiting + ")");
+  return {};
 }
 
 Status KubernetesPods::Remove() {

@@ -51,12 +51,16 @@ class KubernetesPods {
   Status MakeObjects(const std::string& space, const Certificates& certificates);
   Result<kubernetes::Objects> WaitUntilReady(const std::string& space);
   Result<Cast> MakeAll(std::ostream& err);
+  // As Cast::churn.
+  Status Churn(uint32_t times);
+  Status ComeAndGo(kubernetes::Client& client, const std::string& node) const;
 
   const kubernetes::Endpoint endpoint_;
   kubernetes::Client client_;
   Image image_;
   std::vector<std::string> nodes_;
   std::vector<Network> networks_;
+  Owner owner_;  // in the first tenant's namespace
   std::unique_ptr<Keeper> keeper_;
 };
 

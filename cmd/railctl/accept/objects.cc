@@ -18,9 +18,9 @@ using nlohmann::json;
 constexpr const char* kFolder = "/run/accept";  // of the certificates in a pod
 constexpr const char* kRaild = "/run/railcni";
 
-json Owned(const Owner& owner, const std::string& name) {
+json Owned(const Owner& owner, const std::string& name, const char* mark = "agent") {
   return {{"name", name},
-          {"labels", {{kMark, "agent"}}},
+          {"labels", {{kMark, mark}}},
           {"ownerReferences", json::array({{{"apiVersion", "batch/v1"},
                                             {"kind", "Job"},
                                             {"name", kJob},
@@ -42,6 +42,18 @@ json Resources(const std::vector<Network>& networks) {
 json Container(const Image& image) {
   json container = {{"name", "agent"}, {"image", image.name}};
   if (!image.pull_policy.empty()) container["imagePullPolicy"] = image.pull_policy;
+  return container;
+}
+
+// Which does nothing.
+json Sleeper(const Image& image) {
+  json container = Container(image);
+  container.update({{"command", {"sleep", "infinity"}},
+                    {"securityContext",
+                     {{"runAsUser", 65534},
+                      {"readOnlyRootFilesystem", true},
+                      {"allowPrivilegeEscalation", false},
+                      {"capabilities", {{"drop", {"ALL"}}}}}}});
   return container;
 }
 
@@ -81,6 +93,20 @@ json Affinity(const std::string& node) {
        {{"requiredDuringSchedulingIgnoredDuringExecution", {{"nodeSelectorTerms", json::array({term})}}}}}};
 }
 
+json PodOn(const std::string& node, json metadata, const std::vector<Network>& networks, json container) {
+  metadata["annotations"] = {{"k8s.v1.cni.cncf.io/networks", Join(networks, ",", &Network::name)}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata", std::move(metadata)},
+          {"spec",
+           {{"restartPolicy", "Never"},
+            {"automountServiceAccountToken", false},
+            {"enableServiceLinks", false},
+            {"tolerations", json::array({{{"operator", "Exists"}}})},
+            {"affinity", Affinity(node)},
+            {"containers", json::array({std::move(container)})}}}};
+}
+
 bool IsTrue(const json& condition) {
   return TextAt(condition, {"status"}) == "True";
 }
@@ -94,20 +120,13 @@ std::string Why(const json& state) {
 }  // namespace
 
 json JobObject(const Image& image, std::chrono::seconds lifetime) {
-  json container = Container(image);
-  container.update({{"command", {"sleep", "infinity"}},
-                    {"securityContext",
-                     {{"runAsUser", 65534},
-                      {"readOnlyRootFilesystem", true},
-                      {"allowPrivilegeEscalation", false},
-                      {"capabilities", {{"drop", {"ALL"}}}}}}});
   const json pod = {{"metadata", {{"labels", {{kMark, "run"}}}}},
                     {"spec",
                      {{"restartPolicy", "Never"},
                       {"automountServiceAccountToken", false},
                       {"enableServiceLinks", false},
                       {"terminationGracePeriodSeconds", 0},
-                      {"containers", json::array({std::move(container)})}}}};
+                      {"containers", json::array({Sleeper(image)})}}}};
   return {{"apiVersion", "batch/v1"},
           {"kind", "Job"},
           {"metadata", {{"name", kJob}, {"labels", {{kMark, "run"}}}}},
@@ -134,25 +153,25 @@ json SecretObject(const Owner& owner, const Certificates& certificates) {
 
 json PodObject(const Owner& owner, const Image& image, const std::string& node,
                const std::vector<Network>& networks) {
-  json metadata = Owned(owner, node);
-  metadata["annotations"] = {{"k8s.v1.cni.cncf.io/networks", Join(networks, ",", &Network::name)}};
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata", std::move(metadata)},
-          {"spec",
-           {{"restartPolicy", "Never"},
-            {"automountServiceAccountToken", false},
-            {"enableServiceLinks", false},
-            {"terminationGracePeriodSeconds", 5},
-            {"tolerations", json::array({{{"operator", "Exists"}}})},
-            {"affinity", Affinity(node)},
-            // Where SELinux is on, raild's socket is closed to container_t.
-            {"securityContext", {{"seLinuxOptions", {{"type", "spc_t"}, {"level", "s0"}}}}},
-            {"containers", json::array({AgentContainer(image, networks)})},
-            {"volumes",
-             json::array({{{"name", "certificates"},
-                           {"secret", {{"secretName", owner.SecretName()}, {"defaultMode", 0400}}}},
-                          {{"name", "raild"}, {"hostPath", {{"path", kRaild}, {"type", "Directory"}}}}})}}}};
+  json pod = PodOn(node, Owned(owner, node), networks, AgentContainer(image, networks));
+  pod["spec"].update(
+      {{"terminationGracePeriodSeconds", 5},
+       // Where SELinux is on, raild's socket is closed to container_t.
+       {"securityContext", {{"seLinuxOptions", {{"type", "spc_t"}, {"level", "s0"}}}}},
+       {"volumes",
+        json::array({{{"name", "certificates"},
+                      {"secret", {{"secretName", owner.SecretName()}, {"defaultMode", 0400}}}},
+                     {{"name", "raild"}, {"hostPath", {{"path", kRaild}, {"type", "Directory"}}}}})}});
+  return pod;
+}
+
+json ChurnPodObject(const Owner& owner, const Image& image, const std::string& node,
+                    const std::vector<Network>& networks) {
+  json container = Sleeper(image);
+  container["resources"] = Resources(networks);
+  json pod = PodOn(node, Owned(owner, "churn-" + node, "churn"), networks, std::move(container));
+  pod["spec"]["terminationGracePeriodSeconds"] = 1;  // 0: gone from the API before its DEL
+  return pod;
 }
 
 std::string Missing(const json& pod) {

@@ -19,7 +19,7 @@ namespace rail::accept {
 // Of the namespaces of manifests/accept, one a tenant.
 constexpr const char* kSpaces[kTenants] = {"railcni-accept-a", "railcni-accept-b"};
 constexpr const char* kMark =
-    "railcni.io/accept";             // the label of all: "agent", or "run" of the Job and its pod
+    "railcni.io/accept";  // the label of all: "agent", "churn" of pods that come and go, or "run" of the Job and its pod
 constexpr const char* kJob = "run";  // the name of the Job
 constexpr int kAgentPort = 9500;
 
@@ -42,6 +42,10 @@ nlohmann::json SecretObject(const Owner& owner, const Certificates& certificates
 // The pod has the node's name.
 nlohmann::json PodObject(const Owner& owner, const Image& image, const std::string& node,
                          const std::vector<Network>& networks);
+
+// As PodObject, and it does nothing. Its name begins with churn-.
+nlohmann::json ChurnPodObject(const Owner& owner, const Image& image, const std::string& node,
+                              const std::vector<Network>& networks);
 
 // What a pod waits for; "": it is ready.
 std::string Missing(const nlohmann::json& pod);

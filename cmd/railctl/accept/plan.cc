@@ -38,7 +38,7 @@ Size SizeOf(size_t nodes, size_t rails) {
           .verbs = true};
 }
 
-std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts) {
+std::vector<Step> PlanOf(const Size& size, bool quick, const Asked& asked) {
   const size_t rounds = quick ? MostRounds(size.largest) : Rounds(size.largest).size();
   const double program = size.verbs ? 7 : 0;  // 5 s of traffic, and its beginning
   return {{"configuration", "nodes asked", size.nodes, 0.7},
@@ -52,7 +52,10 @@ std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts) {
           {"speed", "packets of the rail's MTU", size.interfaces, 0.1},
           {"speed", "rounds of ib_write_bw", rounds, program},
           {"speed", "rounds of ib_write_lat", rounds, program},
-          {"restart", "seconds for restarts by somebody", restarts, 1}};
+          {"restart", "seconds for restarts by somebody", asked.restarts, 1},
+          {"failure", "seconds for a leaf's port down and up", asked.failure, 1},
+          asked.pods > 0 ? Step{"churn", "pods on each node, at once on all", asked.pods, 5}
+                         : Step{"churn", "seconds for pods that come and go", asked.churn, 1}};
 }
 
 double SecondsOf(const std::vector<Step>& steps) {

@@ -36,8 +36,14 @@ struct Step {
   size_t times = 0;
   double seconds_each = 0;
 };
-// `restarts`: seconds.
-std::vector<Step> PlanOf(const Size& size, bool quick, uint32_t restarts = 0);
+// What somebody does meanwhile, in seconds; how often a pod of the run comes and goes on each node.
+struct Asked {
+  uint32_t restarts = 0;
+  uint32_t failure = 0;
+  uint32_t churn = 0;
+  uint32_t pods = 0;
+};
+std::vector<Step> PlanOf(const Size& size, bool quick, const Asked& asked = {});
 double SecondsOf(const std::vector<Step>& steps);
 
 void PrintPlan(const Size& size, const std::vector<Step>& steps, std::ostream& out);

@@ -333,5 +333,13 @@ TEST(Plan, CountsNoTimeForProgramsThatPodsCannotRun) {
   EXPECT_GT(SecondsOf(PlanOf(with, false)), SecondsOf(PlanOf(without, false)) + 10);
 }
 
+TEST(Plan, CountsTheTimeOfWhatIsAskedFor) {
+  const Size size{.nodes = 2, .pods = 2, .rails = 1, .interfaces = 2, .largest = 2, .verbs = true};
+  const double without = SecondsOf(PlanOf(size, true));
+  EXPECT_DOUBLE_EQ(SecondsOf(PlanOf(size, true, {.restarts = 10, .failure = 200, .churn = 3000})),
+                   without + 3210);
+  EXPECT_DOUBLE_EQ(SecondsOf(PlanOf(size, true, {.pods = 3})), without + 15);
+}
+
 }  // namespace
 }  // namespace rail::accept::testing

@@ -19,6 +19,46 @@ grpc::ServerUnaryReactor* PassOn(grpc::CallbackServerContext* context, const Cal
 
 using Done = std::function<void(grpc::Status)>;
 
+// A stream of answers: the next is read when the caller has taken the one before. Deletes itself when both sides have ended.
+class Passing final : public grpc::ServerWriteReactor<v1::WatchNodeResponse> {
+ public:
+  Passing(const grpc::CallbackServerContext& context, v1::Node::Stub& raild,
+          const v1::WatchNodeRequest& request)
+      : to_raild_(grpc::ClientContext::FromCallbackServerContext(context)) {
+    raild.async()->WatchNode(to_raild_.get(), &request, &reader_);
+    reader_.AddHold();  // until the last read: OnWriteDone begins others
+    reader_.Next();
+    reader_.StartCall();
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (ok) return reader_.Next();
+    to_raild_->TryCancel();
+    reader_.RemoveHold();
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  class Reader final : public grpc::ClientReadReactor<v1::WatchNodeResponse> {
+   public:
+    explicit Reader(Passing& passing) : passing_(passing) {}
+    void Next() { StartRead(&answer_); }
+    void OnReadDone(bool ok) override {
+      if (ok) return passing_.StartWrite(&answer_);
+      RemoveHold();
+    }
+    void OnDone(const grpc::Status& status) override { passing_.Finish(status); }
+
+   private:
+    Passing& passing_;
+    v1::WatchNodeResponse answer_;
+  };
+  ~Passing() override = default;
+
+  const std::unique_ptr<grpc::ClientContext> to_raild_;
+  Reader reader_{*this};
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Relay>> Relay::Make(const std::string& raild) {
@@ -65,6 +105,18 @@ grpc::ServerUnaryReactor* Relay::ListCounters(grpc::CallbackServerContext* conte
   return PassOn(context, [&](grpc::ClientContext* to, Done done) {
     raild_->async()->ListCounters(to, request, response, std::move(done));
   });
+}
+
+grpc::ServerUnaryReactor* Relay::Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
+                                       v1::CheckResponse* response) {
+  return PassOn(context, [&](grpc::ClientContext* to, Done done) {
+    raild_->async()->Check(to, request, response, std::move(done));
+  });
+}
+
+grpc::ServerWriteReactor<v1::WatchNodeResponse>* Relay::WatchNode(grpc::CallbackServerContext* context,
+                                                                  const v1::WatchNodeRequest* request) {
+  return new Passing(*context, *raild_, *request);
 }
 
 grpc::ServerUnaryReactor* Relay::ListFlows(grpc::CallbackServerContext* context,

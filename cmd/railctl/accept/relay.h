@@ -35,6 +35,10 @@ class Relay final : public v1::Node::CallbackService {
   grpc::ServerUnaryReactor* ListCounters(grpc::CallbackServerContext* context,
                                          const v1::ListCountersRequest* request,
                                          v1::ListCountersResponse* response) override;
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const v1::CheckRequest* request,
+                                  v1::CheckResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchNodeResponse>* WatchNode(grpc::CallbackServerContext* context,
+                                                             const v1::WatchNodeRequest* request) override;
   grpc::ServerUnaryReactor* ListFlows(grpc::CallbackServerContext* context,
                                       const v1::ListFlowsRequest* request,
                                       v1::ListFlowsResponse* response) override;

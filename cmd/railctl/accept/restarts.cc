@@ -11,6 +11,7 @@
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/rounds.h"
 #include "cmd/railctl/accept/verbs.h"
+#include "cmd/railctl/accept/window.h"
 #include "lib/base/text.h"
 
 namespace rail::accept {
@@ -125,11 +126,12 @@ void CheckRestarts(const Stage& stage, uint32_t seconds, std::ostream& err, Book
     before.push_back(Look(now->node()));
   }
   auto running = Begin(stage, seconds, book);
-  err << "restart now, on any of the nodes, what you want to know about: you have " << seconds << " s"
-      << std::endl;
   std::vector<Attempt> attempts;
-  for (Running& each : running) attempts.push_back(each.attempt.get());
-  err << "the time for restarts is over" << std::endl;
+  {
+    const Window window(err, "restarts", "restart now, on any of the nodes, what you want to know about",
+                        seconds);
+    for (Running& each : running) attempts.push_back(each.attempt.get());
+  }
   std::string happened;
   for (size_t i = 0; i < before.size(); ++i) {
     if (const std::string since = Since(before[i], *stage.nodes()[i]); !since.empty())

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "cmd/railctl/accept/book.h"
+#include "cmd/railctl/accept/churn.h"
 #include "cmd/railctl/accept/configuration.h"
 #include "cmd/railctl/accept/diff.h"
+#include "cmd/railctl/accept/failure.h"
 #include "cmd/railctl/accept/isolation.h"
 #include "cmd/railctl/accept/junit.h"
 #include "cmd/railctl/accept/kubernetes_pods.h"
@@ -22,11 +24,20 @@
 namespace rail::accept {
 namespace {
 
-constexpr const char* kRestart = "restart";  // the one group for which somebody has to do something
+constexpr const char* kChurn = "churn";  // with pods of the run nobody has to do anything
+
+// How often a pod comes and goes on each node.
+uint32_t TimesOf(const Options& options) {
+  return options.quick ? 3 : 10;
+}
 
 struct Group {
   const char* name;
   void (*check)(const Stage& stage, const Options& options, std::ostream& err, Book& book);
+  // Of one for which somebody has to do something: for how long, by which flag, and what.
+  uint32_t Options::* seconds = nullptr;
+  const char* flag = "";
+  const char* what = "";
 };
 constexpr Group kGroups[] = {
     {"configuration",
@@ -38,9 +49,28 @@ constexpr Group kGroups[] = {
      [](const Stage& stage, const Options&, std::ostream&, Book& book) { CheckOffload(stage, book); }},
     {"speed", [](const Stage& stage, const Options& options, std::ostream&,
                  Book& book) { CheckSpeed(stage, options.quick, book); }},
-    {kRestart, [](const Stage& stage, const Options& options, std::ostream& err,
-                  Book& book) { CheckRestarts(stage, options.restarts, err, book); }},
+    {"restart",
+     [](const Stage& stage, const Options& options, std::ostream& err, Book& book) {
+       CheckRestarts(stage, options.restarts, err, book);
+     },
+     &Options::restarts, "--restarts", "restart daemons"},
+    {"failure",
+     [](const Stage& stage, const Options& options, std::ostream& err, Book& book) {
+       CheckFailure(stage, options.failure, err, book);
+     },
+     &Options::failure, "--failure", "take a leaf's port down and up"},
+    {kChurn,
+     [](const Stage& stage, const Options& options, std::ostream& err, Book& book) {
+       CheckChurn(stage, {.times = TimesOf(options), .seconds = options.churn}, err, book);
+     },
+     &Options::churn, "--churn", "attach and detach pods"},
 };
+
+// Whether nobody is there who does what the group measures.
+bool IsLeftOut(const Group& group, const Options& options) {
+  return group.seconds != nullptr && options.*group.seconds == 0 &&
+         !(options.kubernetes && group.name == std::string_view(kChurn));
+}
 
 // A file of a report, or a log whose last line is one.
 Result<v1::AcceptReport> ReadReport(const std::string& path) {
@@ -79,8 +109,12 @@ Status CheckOptions(const Options& options) {
                                       "; there are the groups " + Join(Groups(), ", ") +
                                       ", and in them the checks " + Join(AllChecks(), ", ", &CheckKind::id));
   }
-  if (options.restarts == 0 && std::ranges::find(options.only, kRestart, GroupOf) != options.only.end())
-    return Fail(Code::kInvalid, "--only restart needs --restarts SECONDS: for so long you restart daemons");
+  for (const Group& group : kGroups) {
+    if (IsLeftOut(group, options) &&
+        std::ranges::find(options.only, group.name, GroupOf) != options.only.end())
+      return Fail(Code::kInvalid, std::string("--only ") + group.name + " needs " + group.flag +
+                                      " SECONDS: for so long you " + group.what);
+  }
   if (options.resume && options.json_file.empty())
     return Fail(Code::kInvalid, "--resume needs --json-file: the report that the stopped run has left");
   return {};
@@ -89,7 +123,8 @@ Status CheckOptions(const Options& options) {
 // The groups that are named, or of which a check is.
 std::vector<std::string> GroupsOf(const Options& options) {
   auto groups = Groups();
-  if (options.restarts == 0) std::erase(groups, kRestart);
+  for (const Group& group : kGroups)
+    if (IsLeftOut(group, options)) std::erase(groups, group.name);
   const auto& only = options.only;
   if (only.empty()) return groups;
   std::erase_if(groups, [&](const std::string& group) {
@@ -119,7 +154,11 @@ Result<v1::AcceptReport> Begin(const Options& options, const Stage& stage, const
 
 void PrintSteps(const Size& size, const Options& options, const Terminal& terminal) {
   const auto wanted = GroupsOf(options);
-  auto steps = PlanOf(size, options.quick, options.restarts);
+  auto steps = PlanOf(size, options.quick,
+                      {.restarts = options.restarts,
+                       .failure = options.failure,
+                       .churn = options.churn,
+                       .pods = options.kubernetes ? TimesOf(options) : 0});
   std::erase_if(steps,
                 [&](const Step& step) { return std::ranges::find(wanted, step.group) == wanted.end(); });
   PrintPlan(size, steps, terminal.out);

@@ -23,8 +23,11 @@ struct Options {
   std::vector<std::string> nodes;     // of these; empty: casting.h says which
   std::vector<std::string> networks;  // on these
   bool plan = false;                  // say what would be done, and how long it takes
-  uint32_t restarts = 0;  // seconds in which somebody restarts daemons; 0: the group restart is left out
-  bool quick = false;     // as few pairs as tell who is to blame
+  // Seconds in which somebody restarts daemons, takes a leaf's port down and up, attaches and detaches pods; 0: the group is left out.
+  uint32_t restarts = 0;
+  uint32_t failure = 0;
+  uint32_t churn = 0;
+  bool quick = false;             // as few pairs as tell who is to blame
   std::vector<std::string> only;  // groups and checks; empty: all
   std::string json_file;          // "": none; kept up to date after each group, so that a run can be resumed
   std::string junit_file;

@@ -1,22 +1,16 @@
 #include "cmd/railctl/accept/stage.h"
 
 #include <algorithm>
-#include <atomic>
-#include <functional>
-#include <future>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "lib/base/strict_json.h"
-#include "lib/base/thread.h"
 #include "lib/config/node_config.h"
 
 namespace rail::accept {
 namespace {
-
-constexpr size_t kAtOnce = 64;  // of whom answers are waited for
 
 // `Read` one object of an array after the other.
 template <class Entry, class ReadOne>
@@ -36,27 +30,6 @@ std::vector<Entry> Entries(JsonObject& whole, const std::string& key, JsonErrors
   return entries;
 }
 
-// Calls `ask` with each number below `count`, many at once. Errors: the first of `ask`, when those under way have ended.
-Status AskAll(size_t count, const std::function<Status(size_t)>& ask) {
-  std::atomic<size_t> next = 0;
-  std::vector<std::future<Status>> threads;
-  for (size_t i = 0; i < std::min(count, kAtOnce); ++i) {
-    threads.push_back(Beside([&]() -> Status {
-      for (size_t mine = next++; mine < count; mine = next++) RAIL_TRY(ask(mine));
-      return {};
-    }));
-  }
-  Status all;
-  for (auto& thread : threads) {
-    Status done = thread.get();
-    if (all && !done) {
-      all = done;
-      next = count;
-    }
-  }
-  return all;
-}
-
 Result<Port> PortOf(const PodAgent& agent, const Node& node, const v1::Attachment& attachment) {
   const auto rail = std::ranges::find(node.rails, attachment.rail(), &v1::Rail::name);
   if (rail == node.rails.end())
@@ -69,6 +42,7 @@ Result<Port> PortOf(const PodAgent& agent, const Node& node, const v1::Attachmen
   port.rail = attachment.rail();
   port.ifname = attachment.ifname();
   port.tenant = attachment.tenant().name();
+  port.tenant_id = attachment.tenant().id();
   port.leaf = LeafOf(*rail);
   port.gateway = numbered.GatewayMac();
   port.mtu = attachment.mtu();
@@ -192,6 +166,7 @@ Result<Stage> Stage::Open(const Cast& cast) {
   Stage stage;
   RAIL_TRY(stage.AskNodes(cast));
   RAIL_TRY(stage.AskPods(cast));
+  stage.churn_ = cast.churn;
   return stage;
 }
 

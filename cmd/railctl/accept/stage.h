@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 namespace rail::accept {
 
 using rpc::Ask;
+using rpc::AskAll;
 using rpc::Connect;
 using rpc::kShort;
 using rpc::Milliseconds;
@@ -43,6 +45,8 @@ struct Cast {
   std::vector<Node> nodes;
   std::vector<Pod> pods;
   Tls tls;  // for those that are asked over TCP
+  // A pod of the first tenant comes and goes so often on each node. Empty: whoever makes the pods does not. Errors: of making them.
+  std::function<Status(uint32_t times)> churn = {};
 };
 
 // Errors: kInvalid, with all keys that are wrong; kNotFound; those of reading the files of `tls`.
@@ -78,6 +82,7 @@ struct Port {
   std::string rail;
   std::string ifname;
   std::string tenant;
+  std::string tenant_id;
   std::string leaf;  // the rail's leaf; empty: not heard
   MacAddress mac;
   MacAddress gateway;
@@ -98,6 +103,7 @@ class Stage {
   // By rail, then as the pods are named.
   const std::vector<Port>& ports() const { return ports_; }
   std::vector<std::string> Rails() const;
+  const std::function<Status(uint32_t)>& churn() const { return churn_; }  // as of the cast
 
  private:
   Status AskNodes(const Cast& cast);
@@ -106,6 +112,7 @@ class Stage {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<PodAgent>> agents_;
   std::vector<Port> ports_;
+  std::function<Status(uint32_t)> churn_;
 };
 
 }  // namespace rail::accept

@@ -68,7 +68,9 @@ class Service final : public v1::Node::CallbackService {
         most_watches_(most_watches) {}
 
   Reply* GetNode(Call* call, const v1::GetNodeRequest*, v1::GetNodeResponse* response) override {
-    return Say(call, *response, raild::GetNode(*View(), health_.Get()));
+    v1::GetNodeResponse answer = raild::GetNode(*View(), health_.Get());
+    for (v1::PluginRuns& runs : sources_.runs()) *answer.add_runs() = std::move(runs);
+    return Say(call, *response, std::move(answer));
   }
   Reply* ListRails(Call* call, const v1::ListRailsRequest*, v1::ListRailsResponse* response) override {
     return Say(call, *response, raild::ListRails(*View()));

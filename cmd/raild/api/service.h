@@ -1,7 +1,7 @@
 // Serves rail.v1.Node from the published views and from looks at the node, with the standard health and
 // reflection services, on a unix socket and over TCP with mutual TLS.
 //
-// Use:      RAIL_ASSIGN(auto server, Server::Start({views, config, inspector, sampler}, paths.socket));
+// Use:      RAIL_ASSIGN(auto server, Server::Start({views, config, inspector, sampler, runs}, paths.socket));
 //           ... until told to stop ...
 //           server->Stop();
 // Threads:  any thread; the server's own threads end in Stop
@@ -9,8 +9,10 @@
 // Source:   lib/api/rail/v1/node.proto; README.md of this folder (limits, rights)
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cmd/raild/health.h"
 #include "lib/base/error.h"
@@ -18,6 +20,7 @@
 #include "lib/counters/sampler.h"
 #include "lib/engine/view.h"
 #include "lib/inspect/inspector.h"
+#include "rail/v1/node.pb.h"
 
 namespace rail::raild {
 
@@ -27,6 +30,7 @@ struct Sources {
   const config::NodeConfig& config;
   const inspect::Inspector& inspector;
   const counters::Sampler& counters;
+  std::function<std::vector<v1::PluginRuns>()> runs;  // any thread
 };
 
 // Whether Server can start with the files for TCP; nothing is wrong where there is no `listen`. Errors: those of rpc::CheckTlsFiles.

@@ -102,6 +102,24 @@ void CniRuns::Count(const event::PluginRun& ran) {
     runs.parts[i] += std::chrono::duration<double>(ran.parts[i]).count();
 }
 
+std::vector<v1::PluginRuns> CniRuns::ToMessages() const {
+  std::vector<v1::PluginRuns> all;
+  for (const auto& [key, runs] : runs_) {
+    v1::PluginRuns& message = all.emplace_back();
+    message.set_plugin(key.plugin);
+    message.set_verb(key.verb);
+    message.set_runs(runs.times.count());
+    message.set_failed(runs.failed);
+    message.set_seconds(runs.times.sum());
+    for (size_t i = 0; i < metrics::Histogram::kBounds.size(); ++i) {
+      v1::PluginRuns::Bucket& bucket = *message.add_buckets();
+      bucket.set_at_most(metrics::Histogram::kBounds[i]);
+      bucket.set_runs(runs.times.below()[i]);
+    }
+  }
+  return all;
+}
+
 http::Page MetricsPage(const NodeView& view, const Measured* measured, Clock::time_point now,
                        const CniRuns& cni, const PortsPart& ports) {
   Exposition page;

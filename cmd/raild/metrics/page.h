@@ -19,6 +19,7 @@
 #include "lib/http/server.h"
 #include "lib/inspect/roce.h"
 #include "lib/inspect/sample.h"
+#include "rail/v1/node.pb.h"
 
 namespace rail::raild {
 
@@ -46,6 +47,7 @@ class CniRuns {
   // Counts only plugins and verbs that exist.
   void Count(const event::PluginRun& ran);
   const std::map<Key, Runs>& runs() const { return runs_; }
+  std::vector<v1::PluginRuns> ToMessages() const;
 
  private:
   std::map<Key, Runs> runs_;

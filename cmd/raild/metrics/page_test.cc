@@ -163,6 +163,18 @@ std::string FamilyOf(const std::string& sample) {
   return sample.substr(0, sample.find_first_of("{ "));
 }
 
+TEST(CniRuns, AreMessagesWithAllBuckets) {
+  const std::vector<v1::PluginRuns> all = Runs().ToMessages();
+  ASSERT_EQ(all.size(), 1U) << "of plugins and verbs that exist";
+  EXPECT_EQ(all[0].plugin() + " " + all[0].verb(), "ovs-provider ADD");
+  EXPECT_EQ(all[0].runs(), 2U);
+  EXPECT_EQ(all[0].failed(), 1U);
+  EXPECT_DOUBLE_EQ(all[0].seconds(), 40.012);
+  ASSERT_EQ(all[0].buckets_size(), static_cast<int>(metrics::Histogram::kBounds.size()));
+  for (const v1::PluginRuns::Bucket& bucket : all[0].buckets())
+    EXPECT_EQ(bucket.runs(), bucket.at_most() < 0.012 ? 0U : 1U) << bucket.at_most();
+}
+
 TEST(MetricsPage, SaysAllThatTheViewAndTheLookSay) {
   const Measured look = Look();
   const http::Page page = MetricsPage(Sample(), &look, kNow, Runs(), NoPorts());

@@ -32,6 +32,11 @@ void MetricsWorker::Count(const event::PluginRun& ran) {
   runs_.Count(ran);
 }
 
+std::vector<v1::PluginRuns> MetricsWorker::Runs() {
+  const std::lock_guard lock(mutex_);
+  return runs_.ToMessages();
+}
+
 http::Page MetricsWorker::PageOf(std::string_view path) {
   if (path == "/healthz") return HealthPage(*views_.Current());
   if (path == "/metrics") {

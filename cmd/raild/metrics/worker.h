@@ -39,6 +39,8 @@ class MetricsWorker {
 
   // Counts a plugin's run. Any thread.
   void Count(const event::PluginRun& ran);
+  // What was counted. Any thread.
+  std::vector<v1::PluginRuns> Runs();
 
  private:
   http::Page PageOf(std::string_view path);

@@ -49,6 +49,7 @@ class Workers {
 
   const inspect::Inspector& inspector() const { return inspector_; }
   const counters::Sampler& sampler() const { return ports_.sampler(); }
+  std::vector<v1::PluginRuns> runs() { return metrics_.Runs(); }  // any thread
 
  private:
   engine::NodeStatus& node_status_;
