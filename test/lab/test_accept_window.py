@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
-from acceptance_stage import Stage, stage
+from acceptance_stage import HEAD, Stage, keep_foreign_flows, on_switch, stage
 from conftest import lab_of_its_own
 from railcni_lab import cabling, kernel, pods
 from railcni_lab.chain import Attachment, PluginError
 from railcni_lab.layout import Node, Shape, bridge, device
 from railcni_lab.speaker import communities, tenant_id
 from tables import Tables
-from acceptance_stage import HEAD, keep_foreign_flows, on_switch
 from test_learning import Announcer
 from world import World, eventually, settle
 
