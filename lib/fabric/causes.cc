@@ -74,7 +74,7 @@ bool Causes::Update(const Fleet& fleet, const Grid& grid, int64_t now_ms) {
   next_look_ms_.reset();
   const Look look(fleet, grid, now_ms);
   for (Cause& cause : Judge(look, next_look_ms_)) {
-    const Key key{std::string(cause.kind->id), cause.subject};
+    const Key key{cause.kind->id, cause.subject};
     const auto before = seen_.find(key);
     const int64_t since = before == seen_.end() ? now_ms : before->second;
     seen[key] = since;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "rail/v1/node.pb.h"
@@ -20,14 +21,14 @@ struct Kind {
     kEffect,  // the same; it follows where the rail has something that is no effect
     kNode,    // a node shows it
   };
-  std::string_view id;
+  std::string id;
   Of of = Of::kFabric;
   v1::Finding::Severity severity = v1::Finding::SEVERITY_UNSPECIFIED;
   int64_t settle_ms = 0;  // it may pass by itself: how long it has to stand
-  std::string_view one;   // "rail without a session"; of several:
-  std::string_view many;
-  std::string_view why;
-  std::string_view fix;
+  std::string one;        // "rail without a session"; of several:
+  std::string many;
+  std::string why;
+  std::string fix;
 };
 
 std::span<const Kind> Kinds();

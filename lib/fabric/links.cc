@@ -33,7 +33,7 @@ Cause Made(const Look& look, std::string_view id, std::string subject,
            const std::vector<const Cell*>& cells) {
   Cause cause{.kind = &KindOf(id), .subject = std::move(subject), .since_ms = SinceOf(cells)};
   for (const Cell* cell : cells) {
-    if (cells.size() > 1) ++cause.follows[std::string(LinkKind(*cell)->id)];
+    if (cells.size() > 1) ++cause.follows[LinkKind(*cell)->id];
     if (cell->pods.all > 0) cause.follows["attachments"] += cell->pods.all;
   }
   cause.nodes = NodesOf(cells);

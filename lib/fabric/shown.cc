@@ -55,7 +55,7 @@ Cause Made(const Look& look, const Kind& kind, const Group& group, const std::st
   Cause cause{.kind = &kind, .subject = SubjectOf(group, alone), .nodes = group.nodes};
   if (!of.empty() && cause.subject != alone) cause.subject += ": " + of;
   cause.what = Whom(look, group, alone) + ": " + group.sentence;
-  if (group.things > 1) cause.follows[std::string(kind.id)] = static_cast<uint32_t>(group.things);
+  if (group.things > 1) cause.follows[kind.id] = static_cast<uint32_t>(group.things);
   return cause;
 }
 
@@ -83,7 +83,7 @@ class OfRails {
     std::vector<size_t> red;
     for (const size_t item : shown) {
       if (kind.of == Kind::Of::kEffect && taken_[item] >= 0) {
-        ++found_[static_cast<size_t>(taken_[item])].follows[std::string(kind.id)];
+        ++found_[static_cast<size_t>(taken_[item])].follows[kind.id];
       } else {
         red.push_back(item);
       }
@@ -176,7 +176,7 @@ void JudgeNodes(const Look& look, std::vector<Cause>& found, const Taken& taken)
         if (part.rail().empty() && FollowsFromRails(part.part())) cause = of_rails->second.begin()->second;
       }
       if (cause >= 0) {
-        ++found[static_cast<size_t>(cause)].follows[std::string(failing.id)];
+        ++found[static_cast<size_t>(cause)].follows[failing.id];
         continue;
       }
       if (has_first) continue;

@@ -120,7 +120,7 @@ TEST_F(Shown, PodsWithoutRulesFollowFromABridgeThatIsGone) {
 TEST_F(Shown, PodsWithoutRulesOrDevicesAreToldByThemselves) {
   small_.AttachmentOf("n1", 0, 0).set_rules(v1::Attachment::RULES_MISSING);
   small_.AttachmentOf("n2", 0, 0).set_state(v1::Attachment::NO_DEVICE);
-  small_.AttachmentOf("n3", 0, 0).set_state(v1::Attachment::STATE_PENDING);
+  small_.AttachmentOf("n3", 0, 0).set_state(v1::Attachment::PENDING);
   EXPECT_THAT(Told(), ElementsAre("pods-without-device n2/rail0", "pods-without-rules n1/rail0",
                                   "undo-pending n3/rail0"));
 }

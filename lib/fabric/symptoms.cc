@@ -35,7 +35,7 @@ std::vector<const Kind*> Sorted(std::vector<const Kind*> kinds) {
 
 void PodsOfRail::Add(const v1::Attachment& attachment) {
   ++all;
-  if (attachment.state() == v1::Attachment::STATE_PENDING) ++pending;
+  if (attachment.state() == v1::Attachment::PENDING) ++pending;
   if (attachment.state() == v1::Attachment::NO_DEVICE) ++without_device;
   const bool is_ready = attachment.state() == v1::Attachment::STATE_READY;
   if (is_ready && attachment.rules() == v1::Attachment::RULES_MISSING) ++without_rules;
@@ -85,7 +85,7 @@ std::string SentenceOf(const v1::Rail& rail, const Kind& kind) {
     text = fmt::format("{} of {} rules are on the bridge", rail.rules_installed(), rail.rules_wanted());
   if (kind.id == "vf-of-two-owners")
     text = rail.other_owners(0).driver() + " publishes the rail's devices, too";
-  return text.empty() ? std::string(kind.why) : text;
+  return text.empty() ? kind.why : text;
 }
 
 }  // namespace rail::fabric
