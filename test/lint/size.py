@@ -8,10 +8,10 @@ import tree
 
 # What is counted -> (limit, goal).
 LIMITS: dict[str, tuple[int, int]] = {
-    "lines of the product": (73_000, 50_000),
-    "words of the pages": (58_000, 58_000),
+    "lines of the product": (77_000, 50_000),
+    "words of the pages": (59_200, 58_000),
     "data members of the largest class": (15, 15),
-    "arrows between folders": (115, 111),
+    "arrows between folders": (116, 111),
 }
 CLASS = re.compile(r"^( *)(?:class|struct) (\w+)[^;{]*\{$(.*?)^\1\};", re.MULTILINE | re.DOTALL)
 MEMBER = re.compile(r"^ {2}(?! |using |return |friend |static )[\w:<>,&*\s]*?[\w>&*] \w+_(?: = [^;]+|\{[^;]*\})?;", re.MULTILINE)
