@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "cmd/railctl/accept/stage.h"
 #include "cmd/railctl/accept/testing/agents.h"
 #include "rail/v1/node.grpc.pb.h"
