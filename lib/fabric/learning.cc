@@ -39,6 +39,8 @@ struct Suspect {
   What what = kNode;
   std::string name;
   std::string other{};  // kApart: the other unit
+
+  bool operator==(const Suspect&) const = default;
 };
 
 size_t CountIn(const OfTenant& of, Group::Of kind, const std::string& name) {
@@ -78,8 +80,7 @@ class Learning {
     // Whoever lacks nothing contradicts most suspects.
     std::stable_sort(readers_.begin(), readers_.end(),
                      [](const Reader& a, const Reader& b) { return !a.Lacks() && b.Lacks(); });
-    Explain(Units(), found);
-    Explain(LeavesAndNodes(), found);
+    if (Explain(Units(), found)) Explain(LeavesAndNodes(), found);
     TellReaders(found);
   }
 
@@ -176,30 +177,40 @@ class Learning {
     return sum;
   }
 
-  void Explain(std::vector<Suspect> suspects, std::vector<Cause>& found) {
-    using Rank = std::pair<size_t, std::ptrdiff_t>;
-    for (;;) {
-      std::vector<std::pair<Rank, Suspect>> possible;
-      for (const Suspect& suspect : suspects) {
-        if (const size_t sum = Explains(suspect); sum > 0) possible.push_back({{sum, 0}, suspect});
-      }
-      if (possible.empty()) return;
-      size_t most = 0;
-      for (const auto& [rank, suspect] : possible) most = std::max(most, rank.first);
-      for (auto& [rank, suspect] : possible) {
-        if (rank.first == most) rank.second = -static_cast<std::ptrdiff_t>(LacksInside(suspect));
-      }
-      const auto best = std::ranges::max_element(possible, {}, [](const auto& each) { return each.first; });
-      Take(best->second, false);
-      // Of two that explain as much, and of which the one leaves nothing to the other, nobody knows which it is.
-      const auto rivals = [&](const auto& each) {
-        return &each != &*best && each.first == best->first && Explains(each.second) == 0;
-      };
-      if (std::ranges::any_of(possible, rivals)) return Take(best->second, true);
-      found.push_back(Made(best->second));
-      suspects.clear();
-      for (const auto& [rank, suspect] : possible) suspects.push_back(suspect);
+  // Those that explain most, and of these those who have most of what others lack; nothing: nobody explains anything.
+  std::vector<Suspect> Best(const std::vector<Suspect>& suspects) const {
+    std::pair<size_t, std::ptrdiff_t> most;
+    std::vector<Suspect> best;
+    for (const Suspect& suspect : suspects) {
+      const size_t sum = Explains(suspect);
+      if (sum == 0 || sum < most.first) continue;
+      const std::pair rank{sum, -static_cast<std::ptrdiff_t>(LacksInside(suspect))};
+      if (best.empty() || rank > most) best.clear();
+      if (!best.empty() && rank < most) continue;
+      most = rank;
+      best.push_back(suspect);
     }
+    return best;
+  }
+
+  // False: of several that explain as much, one leaves nothing to another: nobody knows which it is, and none is named.
+  bool Explain(std::vector<Suspect> suspects, std::vector<Cause>& found) {
+    for (std::vector<Suspect> best = Best(suspects); !best.empty(); best = Best(suspects)) {
+      std::vector<Suspect> taken;
+      for (const Suspect& suspect : best) {
+        if (Explains(suspect) == 0) {
+          for (const Suspect& each : taken) Take(each, true);
+          return false;
+        }
+        Take(suspect, false);
+        taken.push_back(suspect);
+      }
+      for (const Suspect& suspect : taken) {
+        found.push_back(Made(suspect));
+        std::erase(suspects, suspect);
+      }
+    }
+    return true;
   }
 
   size_t CountPredicted(const Suspect& suspect) const {

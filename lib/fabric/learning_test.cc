@@ -81,6 +81,11 @@ TEST_F(Learning, OfThreeUnitsOneThatIsUnheardLooksLikeTwoThatAreApart) {
   EXPECT_THAT(Told(), ElementsAre("not-learned su-1", "not-learned su-3"));  // none is accused
 }
 
+TEST_F(Learning, TwoLeavesOfFourThatMayBeAnyTwoAreNotNamed) {
+  Lack(AllBut({"n4", "n5", "n6"}), 6);
+  EXPECT_THAT(Told(), ElementsAre("not-learned su-1", "not-learned su-3"));
+}
+
 TEST_F(Learning, AUnitThatLacksAllOthersAndThatAllOthersLackIsThatUnit) {
   Lack({"n4", "n5", "n6"}, 24);
   Lack({"n1", "n2", "n3", "n7", "n8", "n9"}, 12);

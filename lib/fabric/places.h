@@ -26,8 +26,8 @@ class Places {
 
   // "": not known.
   const std::string& UnitOf(std::string_view node) const;
-  // The rail's leaf as people call it: its name, else its identifier; of two leaves with one name, both. Of a rail that has never heard one: the
-  // leaf that most of its unit's nodes have on this rail. "": not known.
+  // The rail's leaf as people call it: its name, else its identifier; of two leaves with one name, both. Of a rail that
+  // has never heard one: the leaf that most of its unit's nodes have on this rail. "": not known.
   std::string LeafOf(std::string_view node, const v1::Rail& rail) const;
 
  private:
