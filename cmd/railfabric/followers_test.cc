@@ -75,6 +75,7 @@ class FollowersTest : public ::testing::Test {
     ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
     loop_ = *event::Loop::Open();
     settings_.nodes = {{"n1", "unix:" + At("n1")}, {"n2", "unix:" + At("n2")}};
+    for (const NodeAddress& node : settings_.nodes) fleet_.Expect(node.name);
     followers_ = std::make_unique<Followers>(settings_, *loop_, [this] { followers_->Take(fleet_, ++now_); });
   }
   void TearDown() override {

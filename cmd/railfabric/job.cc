@@ -120,6 +120,7 @@ class JobCall : public std::enable_shared_from_this<JobCall> {
     for (v1::Remote& remote : *asked.response.mutable_remotes()) {
       if (!addresses_.contains(remote.address())) continue;
       remote.clear_as_path();
+      remote.mutable_tenant()->clear_name();
       of_node.push_back(std::move(remote));
       ++remotes_;
     }

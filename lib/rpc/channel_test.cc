@@ -51,8 +51,10 @@ TEST(Server, SaysWhatTheClientCanDo) {
 }
 
 TEST(Server, NamesTheAddressThatItCannotHave) {
+  Health::Service service;
   grpc::ServerBuilder builder;
   Limit(builder, {.name = "test"});
+  builder.RegisterService(&service);
   builder.AddListeningPort("unix:/nowhere/at.all", grpc::InsecureServerCredentials());
   const auto server = Start(builder, "/nowhere/at.all");
   ASSERT_FALSE(server);

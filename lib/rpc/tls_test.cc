@@ -47,7 +47,8 @@ TEST_F(TlsFilesTest, SaysWhichFileIsNotAsItShouldBe) {
   EXPECT_THAT(Why({At("a.crt"), At("a.crt"), At("b.key")}),
               HasSubstr("b.key is not that of the certificate"));
   EXPECT_THAT(Why({At("a.key"), At("a.crt"), At("a.key")}), HasSubstr("a.key holds no certificate in PEM"));
-  EXPECT_THAT(Why({At("a.crt"), At("a.crt"), At("a.crt")}), HasSubstr("no private key in PEM"));
+  ASSERT_TRUE(WriteWhole(At("none.key"), "", 0600));
+  EXPECT_THAT(Why({At("a.crt"), At("a.crt"), At("none.key")}), HasSubstr("no private key in PEM"));
   ASSERT_EQ(::chmod(At("a.key").c_str(), 0644), 0);
   EXPECT_THAT(Why(Files()), HasSubstr("can be used by everybody"));
   EXPECT_FALSE(ServerTls(Files()));

@@ -1,12 +1,13 @@
-"""railfabric over a fleet of 24 nodes in two units: what it says when nodes, leaves and announcements fail."""
+"""railfabric over a fleet of 128 nodes in two units: what it says when nodes, leaves and announcements fail."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fleet import World, eventually, standing
+from fleet import World, eventually, standing, start_fabric
 
 NODES, RAILS, PODS, UNIT = 128, 8, 8, 64
 
@@ -48,7 +49,7 @@ def test_tables_are_for_people(world: World) -> None:
     assert "LEAF" in world.railctl("get", "attachments", "--node", "n3", "-o", "wide").stdout.splitlines()[0]
     healthy = world.railctl("doctor")
     assert healthy.returncode == 0
-    assert f"0 critical, 0 warnings, 0 for information; looked for " in healthy.stdout
+    assert "0 critical, 0 warnings, 0 for information; looked for " in healthy.stdout
     assert f"on {NODES} nodes, 0 of them away, 0 not heard so far" in healthy.stdout
 
 
@@ -109,13 +110,8 @@ def test_it_is_alive_and_ready_and_says_what_it_serves(world: World) -> None:
     assert world.railctl("health", "--ready").stdout == "SERVING\n"
 
 
-def test_it_is_not_ready_before_it_has_looked(world: World, tmp_path: Path) -> None:
+def test_it_is_not_ready_before_it_has_looked(world: World) -> None:
     """A raild that accepts and says nothing keeps it waiting; 15 s later it is ready all the same."""
-    import json
-    import socket
-
-    from fleet import BINARIES, Process, start_fabric
-
     silent = socket.socket(socket.AF_UNIX)
     path = str(world.folder / "silent")
     silent.bind(path)
@@ -129,7 +125,7 @@ def test_it_is_not_ready_before_it_has_looked(world: World, tmp_path: Path) -> N
         assert early.returncode == 1
         assert "has not completed its first look at all nodes" in early.stderr
         eventually(other.is_ready, "it is ready")
-        assert other.node("n1")["state"] == "FLEET_UNHEARD" or other.node("n1")["state"] == "FLEET_AWAY"
+        assert other.node("n1")["state"] == "FLEET_UNHEARD"
     finally:
         assert fabric.end() == 0
         silent.close()

@@ -9,7 +9,7 @@ import tree
 # What is counted -> (limit, goal).
 LIMITS: dict[str, tuple[int, int]] = {
     "lines of the product": (82_500, 50_000),
-    "words of the pages": (58_900, 58_000),
+    "words of the pages": (59_900, 58_000),
     "data members of the largest class": (15, 15),
     "arrows between folders": (124, 111),
 }
