@@ -249,7 +249,7 @@ TEST_F(RailctlTest, GivesProgramsRailsRemotesAndTheNode) {
     "started": "2026-01-02T03:04:05Z", "bmp_up": false, "repairs": 12, "rdma": "EXCLUSIVE",
     "frontend_links": [], "frontend_addresses": [], "frontend_bfd_problem": "", "unit": "su-7", "health": [
       {"part": "rail rail0", "ok": true, "problem": "", "rail": "rail0", "failures": 0},
-      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file", "rail": "", "failures": 0}]}})"));
+      {"part": "bgp", "ok": false, "problem": "connect to /run/frr/bgpd.vty: no such file", "rail": "", "failures": 0}]}, "runs": []})"));
 }
 
 TEST_F(RailctlTest, ShowsRulesAndMegaflowsAndTenants) {

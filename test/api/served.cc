@@ -126,7 +126,7 @@ void Served::SetUp() {
 
 void Served::Start() {
   server_.reset();
-  auto server = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
+  auto server = raild::Server::Start(Sources(), socket_);
   ASSERT_TRUE(server) << server.error().message;
   server_ = std::move(*server);
   server_->Tell({.started = true});

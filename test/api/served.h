@@ -54,6 +54,9 @@ class Served : public testing::Test {
   void SetUp() override;
   void TearDown() override;
   void Start();  // with config_ as it is
+  raild::Sources Sources() {
+    return {views_, config_, inspector_, sampler_, [this] { return runs_; }};
+  }
 
   std::string root_;
   std::string socket_;
@@ -61,6 +64,7 @@ class Served : public testing::Test {
   config::NodeConfig config_;
   FakeInspector inspector_{config_, views_};
   counters::Sampler sampler_{config_, views_, "/sys"};  // never opened: no port is known
+  std::vector<v1::PluginRuns> runs_;                    // while nobody asks
   std::unique_ptr<raild::Server> server_;
 };
 

@@ -132,6 +132,21 @@ TEST_F(ServiceTest, TellsTheWholeStateAndThenTheSectionsThatChange) {
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST_F(ServiceTest, TellsHowLongPluginsTake) {
+  v1::PluginRuns runs;
+  runs.set_plugin("ovs-provider");
+  runs.set_verb("ADD");
+  runs.set_runs(3);
+  runs_ = {runs};
+  grpc::ClientContext context;
+  Bound(context);
+  v1::GetNodeResponse response;
+  ASSERT_TRUE(node_->GetNode(&context, {}, &response).ok());
+  ASSERT_EQ(response.runs_size(), 1);
+  EXPECT_EQ(response.runs(0).plugin(), "ovs-provider");
+  EXPECT_EQ(response.runs(0).runs(), 3U);
+}
+
 TEST_F(ServiceTest, TellsTheNode) {
   grpc::ClientContext context;
   Bound(context);
@@ -396,7 +411,7 @@ TEST_F(ServiceTest, DescribesItselfByReflection) {
 }
 
 TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
-  const auto second = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
+  const auto second = raild::Server::Start(Sources(), socket_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kBusy);
   grpc::ClientContext context;
@@ -407,7 +422,7 @@ TEST_F(ServiceTest, IsNotStartedTwiceOnOneSocket) {
 
 TEST_F(ServiceTest, StartsAgainAfterAStop) {
   server_->Stop();
-  auto again = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
+  auto again = raild::Server::Start(Sources(), socket_);
   ASSERT_TRUE(again) << again.error().message;
   grpc::ClientContext context;
   Bound(context);

@@ -172,7 +172,7 @@ TEST_F(TcpTest, DoesNotStartWithoutEachOfItsFiles) {
   const auto why = [&](const config::Api& api) {
     config_.api = api;
     server_.reset();
-    const auto server = raild::Server::Start({views_, config_, inspector_, sampler_}, socket_);
+    const auto server = raild::Server::Start(Sources(), socket_);
     EXPECT_FALSE(server);
     return server ? "" : server.error().message;
   };
@@ -196,7 +196,8 @@ TEST_F(TcpTest, DoesNotStartWithoutEachOfItsFiles) {
 TEST_F(TcpTest, DoesNotShareAPortWithAnotherProcess) {
   Start();
   config::NodeConfig config = config_;
-  const auto second = raild::Server::Start({views_, config, inspector_, sampler_}, root_ + "/second.sock");
+  const auto second =
+      raild::Server::Start({views_, config, inspector_, sampler_, nullptr}, root_ + "/second.sock");
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr(config_.api.listen));
 }
