@@ -231,7 +231,7 @@ def test_it_can_fail(world: World, accept: Stage, row: Sabotage, tables: Tables)
     finally:
         accept.write()
     failed = {name for name, check in checks.items() if check["verdict"] == "FAIL"}
-    assert status == 1
+    assert status == 1, checks[row.check]
     assert failed == {row.check, *row.also}
     assert row.says in checks[row.check]["why"]
     tables.row("accept", HEAD, (row.check, row.what, "FAIL", checks[row.check]["why"]))

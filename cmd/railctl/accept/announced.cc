@@ -142,6 +142,19 @@ Status AddViews(const Node& node, const std::string& tenant, const std::set<std:
   return {};
 }
 
+// Of its own pods, whose addresses are no remotes.
+Status AddOwn(const Node& node, const std::set<std::string>& addresses, Views& views) {
+  RAIL_ASSIGN(const auto all, Ask(*node.raild, &v1::Node::Stub::ListAttachments, {}, node.Whom()));
+  for (const v1::Attachment& attachment : all.attachments()) {
+    if (!attachment.contested()) continue;
+    for (const std::string& sentence : attachment.announced_elsewhere()) {
+      const std::string address = sentence.substr(0, sentence.find(' '));
+      if (addresses.contains(address)) views[{node.name, address}].contested = true;
+    }
+  }
+  return {};
+}
+
 Result<Views> Look(const Stage& stage) {
   std::set<std::string> addresses;
   std::set<std::string> tenants;
@@ -151,6 +164,7 @@ Result<Views> Look(const Stage& stage) {
   }
   Views views;
   for (const auto& node : stage.nodes()) {
+    RAIL_TRY(AddOwn(*node, addresses, views));
     for (const std::string& tenant : tenants) RAIL_TRY(AddViews(*node, tenant, addresses, views));
   }
   return views;
