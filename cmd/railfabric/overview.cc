@@ -18,7 +18,8 @@ Overview::Overview(event::Loop& loop, TakeNews take_news) : loop_(loop), take_ne
 }
 
 void Overview::Changed() {
-  RefreshAfter(std::max(not_before_ - Clock::now(), Clock::duration::zero()));
+  const Deadline now = Clock::now();
+  RefreshAfter(std::max(not_before_, now) - now);  // not_before_ - now would overflow at first
 }
 
 void Overview::RefreshAfter(Clock::duration wait) {
