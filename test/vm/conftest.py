@@ -29,6 +29,7 @@ from tables import Tables  # noqa: E402
 IN_GUEST = "RAILCNI_VM_GUEST" in os.environ
 OUT = Path("/run/railcni-out")
 REPORTS = "reports.jsonl"
+CHOICES = ("RAILCNI_BIN", "RAILCNI_FRR", "RAILCNI_OVS", "RAILCNI_TENANTS")  # variables that a guest's tests know too; folders absolute
 
 
 class Inside:
@@ -95,7 +96,7 @@ class Outside:
             return
         fetched = time.monotonic() - began
         wanted = [f"{i.path}::{within_file(i.nodeid)}" for i in items]
-        choices = [f"{key}={os.environ[key]}" for key in ("RAILCNI_FRR", "RAILCNI_OVS", "RAILCNI_TENANTS") if os.environ.get(key)]
+        choices = [f"{key}={os.environ[key]}" for key in CHOICES if os.environ.get(key)]
         command = guest.preamble() + shlex.join(
             ["env", *choices, str(REPOSITORY / "test/versions/versions.py"), "/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider",
              "-p", "no:xdist", f"--rootdir={REPOSITORY}", "-v", "-s", *wanted])

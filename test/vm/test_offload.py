@@ -188,7 +188,7 @@ def test_accept_passes_where_flows_are_in_hardware(world: World, flows_anew: Sta
     for node in world.lab.nodes():
         def counted(node: Node = node) -> tuple[int, int]:
             said = world.railctl(node, "get", "flows")
-            return said["masksInHardware"], len({mask_of(match) for match in in_hardware(world, node)})
+            return said["masks_in_hardware"], len({mask_of(match) for match in in_hardware(world, node)})
 
         eventually("raild counts what Open vSwitch has", counted, lambda both: both[0] == both[1] > 0, 60)
 

@@ -38,9 +38,9 @@ class Guest:
 
 
 GUESTS = {
-    "offload": Guest(STABLE, OFFLOAD, built=(ESWITCH,)),
+    "offload": Guest(STABLE, OFFLOAD, built=(ESWITCH,), limit=1200),
     # rdma_rxe in network namespaces came after linux 6.12.
-    "rdma": Guest(NEWEST, (*OFFLOAD, "sch_netem", "rdma_rxe", "ib_uverbs", "rdma_ucm")),
+    "rdma": Guest(NEWEST, (*OFFLOAD, "sch_netem", "rdma_rxe", "ib_uverbs", "rdma_ucm"), limit=1500),
     "leaves": Guest(STABLE, ("veth", "vrf", "8021q", "vxlan", "bridge", "dummy")),
     "vrf": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan")),
     "vlans": Guest(STABLE, (*OFFLOAD, "vrf", "8021q", "act_vlan"), limit=900),
