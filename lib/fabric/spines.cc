@@ -22,6 +22,7 @@ struct LeafSeen {
   Addresses addresses;
   size_t deaf = 0;  // cells that hear no other leaf
   size_t judged = 0;
+  bool strips = false;  // communities, so its nodes take nothing that it passes on
 };
 
 class Spines {
@@ -45,6 +46,7 @@ class Spines {
     std::vector<const LeafSeen*> judged;
     std::vector<size_t> red;
     for (const auto& [scope, leaf] : leaves_) {
+      if (leaf.strips) deaf.insert(scope);
       if (leaf.judged == 0) continue;
       if (leaf.deaf == leaf.judged) {
         red.push_back(judged.size());
@@ -90,9 +92,14 @@ class Spines {
     return found;
   }
 
-  // A leaf returns a node's own addresses or does not: what says neither way is not judged.
+  // A leaf returns a node's own addresses or does not: what says neither way is not judged. Nor is a rail whose leaf strips communities,
+  // which has a line of its own.
   void Judge(LeafSeen& leaf) const {
     for (const Cell* cell : leaf.cells) {
+      if (cell->rail->stripped() > 0) {
+        leaf.strips = true;
+        continue;
+      }
       const size_t elsewhere = of_rail_.at(cell->rail->index()) - leaf.addresses.announced;
       const size_t own = Of(*cell).announced;
       if (!cell->rail->connected() || elsewhere <= own) continue;

@@ -91,5 +91,15 @@ TEST_F(Spines, WhatADeafLeafIsBehindIsExpectedOfNobody) {
   EXPECT_THAT(Told(), ElementsAre("leaf-without-spines leaf5"));
 }
 
+TEST_F(Spines, ALeafThatStripsCommunitiesIsNotDeafBesides) {
+  Deafen({"n3", "n4"}, {1});
+  for (const char* node : {"n3", "n4"}) small_.RailOf(node, 1).set_stripped(1);
+  for (const std::string& node : small_.Names()) {
+    v1::LearnedCounts::OfTenant& of = *small_.Of(node).mutable_learned()->mutable_of_tenants(0);
+    of.set_remotes(of.remotes() - (node == "n3" || node == "n4" ? 4 : 2));
+  }
+  EXPECT_THAT(Told(), ElementsAre("leaf-strips-communities leaf5"));
+}
+
 }  // namespace
 }  // namespace rail::fabric
