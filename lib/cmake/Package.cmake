@@ -52,9 +52,10 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${CMAKE_SOURCE_DIR}/deploy/debian/postinst ${CMAKE_SOURCE_DIR}/deploy/debian/prerm ${CMAKE_SOURCE_DIR}/deploy/debian/postrm)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "RoCE NICs for Kubernetes pods on a rail-optimised network
-CNI plugins, node daemon, fabric daemon and command line tool that give pods SR-IOV virtual
-functions behind Open vSwitch, keep tenants apart by rules that a NIC's
-eSwitch runs, and announce every pod address by BGP unnumbered with FRRouting.
+CNI plugins, node daemon, fabric daemon and command line tool that give pods
+SR-IOV virtual functions behind Open vSwitch, keep tenants apart by rules that
+a NIC's eSwitch runs, and announce every pod address by BGP unnumbered with
+FRRouting.
 .
 This package is for hosts that do not get RailCNI by its DaemonSet.")
 include(CPack)
