@@ -46,8 +46,8 @@ TEST(Book, BeginsTheChecksOfTheGroupThatAreWanted) {
   book.Begin("offload");
   book.Begin("speed");
   book.Begin("qos");
-  EXPECT_THAT(IdsOf(report),
-              ElementsAre("offload.ready", "offload.hardware", "offload.one-megaflow", "speed.mtu"));
+  EXPECT_THAT(IdsOf(report), ElementsAre("offload.ready", "offload.hardware", "offload.one-megaflow",
+                                         "offload.masks", "speed.mtu"));
   EXPECT_TRUE(book.IsDone("offload"));
 }
 
