@@ -48,8 +48,10 @@ void Announced::AddNode(const Node& node) {
   const RailSet rails = RailsOf(node);
   std::map<std::pair<std::string_view, const Cell*>, size_t> counts;
   for (const auto& [id, attachment] : node.attachments) {
-    const bool is_told = attachment.announced() && attachment.phase() == v1::Attachment::READY &&
-                         !attachment.tenant().name().empty();
+    const bool is_told =
+        attachment.announced() && attachment.phase() == v1::Attachment::READY &&
+        !attachment.tenant().name().empty() &&
+        attachment.announced_elsewhere_size() == 0;  // which nobody takes, and which has a line of its own
     if (!is_told || (attachment.has_created() && IsYoung(UnixMsOf(attachment.created())))) continue;
     const Cell* cell = look_.grid.Find(node.name, attachment.rail());
     if (cell == nullptr || !IsIn(cell->rail->index(), rails)) continue;

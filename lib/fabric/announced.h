@@ -43,7 +43,7 @@ class Announced {
  public:
   using Counts = std::map<Group, GroupCount>;
 
-  // `deaf`: leaves that pass nothing on (LeafScope). What is behind them, and what is young, is expected of nobody.
+  // `deaf`: leaves that pass nothing on (LeafScope). What is behind them, what is young and what others announce, too, is expected of nobody.
   Announced(const Look& look, const std::set<std::string>& deaf);
 
   // The rails on which the node hears what others announce.

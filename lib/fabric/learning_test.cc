@@ -161,5 +161,12 @@ TEST_F(Learning, AnAddressOfAMomentAgoIsNotExpectedYet) {
   EXPECT_FALSE(causes.list().empty());
 }
 
+TEST_F(Learning, WhatIsAnnouncedElsewhereIsExpectedOfNobody) {
+  v1::Attachment& attachment = small_.AttachmentOf("n5", 0, 0);
+  attachment.add_announced_elsewhere(attachment.addresses(0) + " is also announced by AS 4200010001");
+  Lack(AllBut({"n5"}), 1);
+  EXPECT_THAT(Told(), ElementsAre("address-announced-elsewhere " + attachment.addresses(0)));
+}
+
 }  // namespace
 }  // namespace rail::fabric
