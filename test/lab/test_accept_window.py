@@ -18,7 +18,7 @@ from railcni_lab.layout import Node, Shape, bridge, device
 from railcni_lab.speaker import communities, tenant_id
 from tables import Tables
 from test_learning import Announcer
-from world import World, eventually, installed_remotes, settle
+from world import World, eventually, installed_remotes, sessions_established, settle
 
 PODS = {f"a{number}": (f"n{number}", "tenant-a") for number in (1, 2, 3, 4)}
 LONG = 12  # seconds: a fault of 10 is judged
@@ -61,10 +61,16 @@ def take_down(world: World, node: Node) -> None:
     threading.Event().wait(LONG)
 
 
+def take_up(world: World, node: Node) -> None:
+    """Once more where the leaf's bgpd has lost its neighbour by it."""
+    set_port(world, node, "up")
+    sessions_established(world, node, 40)
+
+
 def test_a_leafs_port_that_goes_down_and_up_is_measured(world: World, accept: Stage, node: Node, tables: Tables) -> None:
     def happens() -> None:
         take_down(world, node)
-        set_port(world, node, "up")
+        take_up(world, node)
 
     status, checks = accept.during("failure", 150, happens)
     leaf = world.lab.leaf(RAIL).name
@@ -109,9 +115,9 @@ def test_a_rail_that_is_back_without_traffic_is_named(world: World, accept: Stag
         def happens() -> None:
             take_down(world, node)
             sabotage.enter_context(on_switch(world, "n1", f"in_port={world.port('a1').ofport},actions=drop"))
-            set_port(world, node, "up")
+            take_up(world, node)
 
-        status, checks = accept.during("failure", 60, happens)
+        status, checks = accept.during("failure", 90, happens)
     assert status == 1 and failed(checks) == {"failure.back"}
     assert "no echo passes between tenant-a/a1 and" in checks["failure.back"]["why"]
     tables.row("accept", HEAD, ("failure.back", "a flow of others drops what a1 sends", "FAIL", checks["failure.back"]["why"]))
@@ -129,7 +135,7 @@ def test_an_address_that_is_withdrawn_late_is_seen(world: World, accept: Stage, 
         for each in map(world.lab.find_node, ("n2", "n3", "n4")):
             eventually(f"{each.name} has lost it", lambda each=each: installed_remotes(world, each, RAIL),
                        lambda remotes: world.port("a1").ipv4 not in remotes)
-        set_port(world, node, "up")
+        take_up(world, node)
 
     try:
         status, checks = accept.during("failure", 150, happens)
