@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from railcni_lab.layout import LabError, write_json
 from world import World, eventually
 
 SOON = 20
+UNIT_OF = "the unit of "  # a subject that only the lab knows
 
 
 @dataclass
@@ -61,6 +62,10 @@ class Fleet:
         """The worst first."""
         return list(self.ask("doctor").get("causes", []))
 
+    def unit_of(self, node: str) -> str:
+        [found] = self.ask("get", "nodes", "--node", node)["nodes"]
+        return str(found["unit"])
+
 
 @contextmanager
 def railfabric(world: World, folder: Path) -> Iterator[Fleet]:
@@ -76,7 +81,7 @@ def railfabric(world: World, folder: Path) -> Iterator[Fleet]:
 class Row:
     fault: str
     first: str  # id of the cause that must be the first line
-    subject: str  # of that line
+    subject: str  # of that line; UNIT_OF and a node: the name of its unit
     make: Callable[[Stage], AbstractContextManager[None]]  # makes the fault; leaving it mends it
     also: frozenset[str] = field(default=frozenset())  # ids of causes beside it with good reason
     seconds: float = 30  # until the first line names it, at most
@@ -100,6 +105,8 @@ def quiet(fleet: Fleet, when: str, seconds: float = 60) -> None:
 def run(fleet: Fleet, stage: Stage, row: Row) -> tuple[str, ...]:
     """The row of the table."""
     quiet(fleet, f"before {row.fault}")
+    if row.subject.startswith(UNIT_OF):
+        row = replace(row, subject=fleet.unit_of(row.subject.removeprefix(UNIT_OF)))
     with row.make(stage):
         made = time.monotonic()
         causes = eventually(f"{row.fault}: the first line is {row.first} of {row.subject}", lambda: (fleet.causes()),
