@@ -1,5 +1,5 @@
-"""2,000 nodes x 8 rails x 8 pods of 50 tenants, of which 1 % of the documents change each second: what is asserted is not time. How long it took
-is in build/reports/fabric/fabric.txt."""
+"""2,000 nodes x 8 rails x 8 pods of 50 tenants, of which 1 % of the documents change each second: what is asserted is not time. How long
+it took is in build/reports/fabric/fabric.txt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def world(short: Path) -> Iterator[World]:
     widths = [max(len(row[i]) for row in ROWS) for i in range(3)]
     folder = ROOT / "build/reports/fabric"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "fabric.txt").write_text("".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in ROWS))
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in ROWS]
+    (folder / "fabric.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
 def test_every_node_is_seen(world: World) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 from cause_rows_bgp import (announced_by_the_leaf, another_as_at_the_leaf, firewall, frr_killed, lines, link_of_the_leaf,
