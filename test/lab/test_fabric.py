@@ -81,8 +81,6 @@ def spines_of(world: World) -> list[str]:
 ROWS = [
     # Leaves and spines first: raild keeps what a leaf no longer tells for two minutes after a session that was lost.
     Row("a leaf has lost its spines", "leaf-without-spines", "leaf0", settled(shut_down(lambda w: w.lab.leaf(0), spines_of))),
-    Row("no leaf of a unit has its spines", "spines-down", "fleet",
-        settled(together(*(shut_down(lambda w, n=n: w.lab.leaf(n), spines_of) for n in (0, 1))))),
     Row("BGP neighbor shut down here", "session-down", "n1/rail0", shut_down_here),
     Row("BGP neighbor shut down at the leaf", "session-down", "n1/rail0", shut_down_at_the_leaf),
     Row("leaf has no neighbor for the port", "session-down", "n1/rail0", no_neighbor_at_the_leaf),
