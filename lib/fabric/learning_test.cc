@@ -11,7 +11,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::kNoon;
 using ::testing::Pair;
-using testing::Size;
 using testing::SmallFleet;
 
 // Three units of three nodes with four rails: a node has 4 addresses, a leaf 3, a unit 12, of 36.

@@ -201,7 +201,7 @@ TEST(Search, FindsTwoThatAreBroken) {
 }
 
 TEST(Search, NamesANodeThoughThePairThatIsAskedFirstIsGood) {
-  for (const size_t nodes : {16, 64}) {
+  for (const size_t nodes : {size_t{16}, size_t{64}}) {
     const Shape shape = ShapeOf(nodes);
     const std::vector<Seat> seats = SeatsOf(shape);
     const Fault fault{Suspect::kNode, {"n5"}};
