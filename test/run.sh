@@ -28,7 +28,7 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 DEFAULT=(unit lint tidy-changed lab contract fabric packaging newer vm cluster bench)
 OPTIONAL=(load fresh upgrade asan tsan fuzz tidy)
 # Hard limits in seconds: a tier that hangs is a failed tier, not a hung job.
-declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [fabric]=900 [lab]=3600 [vm]=2700 [bench]=900 [packaging]=2400
+declare -A LIMIT=([prepare]=4200 [load]=14400 [unit]=300 [lint]=900 [tidy-changed]=900 [contract]=600 [fabric]=900 [lab]=4200 [vm]=2700 [bench]=900 [packaging]=2400
                   [cluster]=3000 [newer]=1200 [fresh]=3300 [upgrade]=3000 [asan]=3000 [tsan]=3000 [fuzz]=1800 [tidy]=5400)
 TOTAL=${RAILCNI_TEST_SECONDS:-86400}  # for the whole run: what is left of it bounds each tier, so that the closing line is printed
 

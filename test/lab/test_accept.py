@@ -164,9 +164,9 @@ def stolen(world: World) -> Iterator[None]:
 
 @contextmanager
 def narrow_uplink(world: World) -> Iterator[None]:
-    """What n1 sends on rail0 is 50 Mbit/s at most, of which a victim alone needs 2, and waits up to 200 ms in one queue for all."""
+    """What n1 sends on rail0 is 20 Mbit/s at most, of which a victim alone needs 2, and waits up to 200 ms in one queue for all."""
     node = world.lab.find_node("n1")
-    kernel.run(["tc", "-n", node.namespace, "qdisc", "add", "dev", uplink(0), "root", "tbf", "rate", "50mbit", "burst", "64kb", "latency", "200ms"])
+    kernel.run(["tc", "-n", node.namespace, "qdisc", "add", "dev", uplink(0), "root", "tbf", "rate", "20mbit", "burst", "64kb", "latency", "200ms"])
     try:
         yield
     finally:

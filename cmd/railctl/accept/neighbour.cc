@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <future>
 #include <set>
 #include <utility>
 
+#include "cmd/railctl/accept/configuration.h"
 #include "cmd/railctl/accept/echo_pair.h"
 #include "cmd/railctl/accept/partners.h"
 #include "cmd/railctl/accept/pauses.h"
@@ -22,10 +22,10 @@ constexpr const char* kPauses = "qos.pauses";
 constexpr const char* kProgram = "ib_write_bw";
 constexpr uint32_t kBytes = 256;
 constexpr uint32_t kQuietDatagrams = 500;
-constexpr uint32_t kFloods = 2;             // calls at once of the noisy pod, each a datagram in kEchoPauseUs
-constexpr uint32_t kFloodDatagrams = 1000;  // of each
+constexpr uint32_t kFloodDatagrams = 1000;  // one in kEchoPauseUs
 constexpr uint32_t kNoiseSeconds = 5;       // by verbs
-constexpr uint32_t kVictimSeconds = 2;      // of its own verbs, within them
+constexpr int kTries = 3;
+constexpr uint32_t kVictimSeconds = 2;  // of its own verbs, within them
 // A queue that drains holds less: 64 MB, a switch's whole buffer, are 5 ms at 100 Gb/s. Below ten times the quiet time it is the hosts'
 // schedulers.
 constexpr double kMostWaitUs = 5000;
@@ -69,27 +69,10 @@ Result<Noise> MakeNoise(const Trial& trial) {
                 RunVerbs(*trial.noisy, *trial.noisy_mate, kProgram, kNoiseSeconds, false));
     return Noise{fmt::format("{} from {}: {:.1f} Gb/s", kProgram, who, run.client.gbps()), run.Delivered()};
   }
-  std::array<std::future<Result<v1::EchoResponse>>, kFloods> floods;
-  for (auto& flood : floods)
-    flood = std::async(std::launch::async, [&trial] {
-      return Echo(*trial.noisy, *trial.noisy_mate, kFloodDatagrams, trial.noisy->mtu);
-    });
-  uint32_t sent = 0;
-  uint32_t arrived = 0;
-  Status asked;
-  for (auto& flood : floods) {
-    const auto answer = flood.get();
-    if (!answer) {
-      asked = tl::make_unexpected(answer.error());
-      continue;
-    }
-    sent += answer->sent();
-    arrived += answer->received();
-  }
-  RAIL_TRY(std::move(asked));
+  RAIL_ASSIGN(const auto answer, Echo(*trial.noisy, *trial.noisy_mate, kFloodDatagrams, trial.noisy->mtu));
   return Noise{fmt::format("{} datagrams a second of {} bytes from {}, and back: {} of {} came back",
-                           kFloods * 1'000'000 / kEchoPauseUs, trial.noisy->mtu, who, arrived, sent),
-               arrived >= kLeastNoise * sent && arrived > 0};
+                           1'000'000 / kEchoPauseUs, trial.noisy->mtu, who, answer.received(), answer.sent()),
+               answer.received() >= kLeastNoise * answer.sent() && answer.received() > 0};
 }
 
 struct Loud {
@@ -274,9 +257,33 @@ Attempt JudgeNeighbour(const Disturbed& seen) {
   return attempt;
 }
 
+namespace {
+
+// Where a host's processor forwards, what is sent on one rail takes from what is left for the others: one trial at a time.
+std::vector<std::vector<Trial>> RoundsOf(const Stage& stage) {
+  auto rounds = TrialRounds(stage.ports());
+  if (std::ranges::none_of(stage.nodes(), [](const auto& node) { return IsInUserspace(*node); }))
+    return rounds;
+  std::vector<std::vector<Trial>> single;
+  for (const auto& round : rounds)
+    for (const Trial& trial : round) single.push_back({trial});
+  return single;
+}
+
+// Measured again and again before it counts: a host that is busy for a moment is no neighbour.
+Attempt LastOf(const Trial& trial, Attempt first, const Book& book) {
+  for (int i = 1; i < kTries && first.verdict() != kPass; ++i) {
+    book.Say(fmt::format("{}, once more: {}", kNeighbour, trial.victim->pod()));
+    first = AttemptOf(trial, Measure({trial}).front());
+  }
+  return first;
+}
+
+}  // namespace
+
 void CheckNeighbours(const Stage& stage, Book& book) {
   if (!book.Wants(kNeighbour) && !book.Wants(kPauses)) return;
-  const auto rounds = TrialRounds(stage.ports());
+  const auto rounds = RoundsOf(stage);
   for (size_t i = 0; i < rounds.size(); ++i) {
     const auto& trials = rounds[i];
     book.Say(fmt::format("{}, round {} of {}", kNeighbour, i + 1, rounds.size()));
@@ -285,12 +292,8 @@ void CheckNeighbours(const Stage& stage, Book& book) {
     const UplinkCounters after = CountUplinks(stage);
     std::vector<Book::Found> found;
     for (size_t n = 0; n < trials.size(); ++n) {
-      Attempt attempt = AttemptOf(trials[n], seen[n]);
-      if (attempt.verdict() != kPass && book.Wants(kNeighbour)) {
-        book.Say(fmt::format("{}, once more: {}", kNeighbour, trials[n].victim->pod()));
-        attempt = AttemptOf(trials[n], Measure({trials[n]}).front());
-      }
-      found.push_back({kNeighbour, std::move(attempt)});
+      if (book.Wants(kNeighbour))
+        found.push_back({kNeighbour, LastOf(trials[n], AttemptOf(trials[n], seen[n]), book)});
       found.push_back({kPauses, PausesBetween(*trials[n].victim, *trials[n].mate, before, after,
                                               seen[n] && seen[n]->by_verbs)});
     }
