@@ -146,11 +146,11 @@ Status AddViews(const Node& node, const std::string& tenant, const std::set<std:
 Status AddOwn(const Node& node, const std::set<std::string>& addresses, Views& views) {
   RAIL_ASSIGN(const auto all, Ask(*node.raild, &v1::Node::Stub::ListAttachments, {}, node.Whom()));
   for (const v1::Attachment& attachment : all.attachments()) {
-    if (!attachment.contested()) continue;
-    for (const std::string& sentence : attachment.announced_elsewhere()) {
-      const std::string address = sentence.substr(0, sentence.find(' '));
-      if (addresses.contains(address)) views[{node.name, address}].contested = true;
-    }
+    const bool takes_part = std::ranges::any_of(
+        attachment.addresses(), [&](const std::string& address) { return addresses.contains(address); });
+    if (!attachment.contested() || !takes_part) continue;
+    const v1::Pod& pod = attachment.pod();
+    views[{node.name, "an address of " + pod.namespace_() + "/" + pod.name()}].contested = true;
   }
   return {};
 }

@@ -28,7 +28,7 @@ struct Owners {
   std::set<std::string> who;  // "tenant-a from AS 4200000001"
   bool contested = false;     // by two tenants
 };
-using Views = std::map<std::pair<std::string, std::string>, Owners>;  // by node and address
+using Views = std::map<std::pair<std::string, std::string>, Owners>;  // by node and address, or whose it is
 
 // Sentences about addresses that somebody announces whom no view had before, or two tenants do; "": none. That an owner is gone says nothing:
 // BGP withdraws what a session has lost.

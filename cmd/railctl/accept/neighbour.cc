@@ -257,10 +257,7 @@ Attempt JudgeNeighbour(const Disturbed& seen) {
   return attempt;
 }
 
-namespace {
-
-// Where a host's processor forwards, what is sent on one rail takes from what is left for the others: one trial at a time.
-std::vector<std::vector<Trial>> RoundsOf(const Stage& stage) {
+std::vector<std::vector<Trial>> TrialRounds(const Stage& stage) {
   auto rounds = TrialRounds(stage.ports());
   if (std::ranges::none_of(stage.nodes(), [](const auto& node) { return IsInUserspace(*node); }))
     return rounds;
@@ -269,6 +266,8 @@ std::vector<std::vector<Trial>> RoundsOf(const Stage& stage) {
     for (const Trial& trial : round) single.push_back({trial});
   return single;
 }
+
+namespace {
 
 // Measured again and again before it counts: a host that is busy for a moment is no neighbour.
 Attempt LastOf(const Trial& trial, Attempt first, const Book& book) {
@@ -283,7 +282,7 @@ Attempt LastOf(const Trial& trial, Attempt first, const Book& book) {
 
 void CheckNeighbours(const Stage& stage, Book& book) {
   if (!book.Wants(kNeighbour) && !book.Wants(kPauses)) return;
-  const auto rounds = RoundsOf(stage);
+  const auto rounds = TrialRounds(stage);
   for (size_t i = 0; i < rounds.size(); ++i) {
     const auto& trials = rounds[i];
     book.Say(fmt::format("{}, round {} of {}", kNeighbour, i + 1, rounds.size()));

@@ -23,6 +23,8 @@ struct Trial {
 };
 // Each interface that can be a victim once. Trials of one round have no uplink in common, so that nobody is disturbed by a third.
 std::vector<std::vector<Trial>> TrialRounds(const std::vector<Port>& ports);
+// As they are measured. Where a host's processor forwards, what is sent on one rail takes from what is left for the others: one trial a round.
+std::vector<std::vector<Trial>> TrialRounds(const Stage& stage);
 
 struct Disturbed {
   v1::EchoResponse before;

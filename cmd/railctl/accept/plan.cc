@@ -19,7 +19,7 @@ Size SizeOf(const Stage& stage) {
             .rails = stage.Rails().size(),
             .interfaces = stage.ports().size()};
   size.scenes = Opponents(stage).size();
-  size.noisy = TrialRounds(stage.ports()).size();
+  size.noisy = TrialRounds(stage).size();
   for (const auto& circle : Circles(stage.ports())) size.largest = std::max(size.largest, circle.size());
   size.verbs = std::ranges::any_of(stage.agents(),
                                    [](const auto& agent) { return !agent->has.rdma_devices().empty(); });
